@@ -23,6 +23,7 @@ export default defineConfig({
           FLOOD: process.env.FLOOD ?? '',
           FAULTS: process.env.FAULTS ?? '',
           TRIALS: process.env.TRIALS ?? '',
+          QUICK: process.env.QUICK ?? '',
         },
       },
     })),
@@ -30,6 +31,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/vendors/**'],
+    // npm test leaves these out; npm run test:whole, and a run of single files, includes them.
+    tags: [{ name: 'slow', description: 'takes long' }],
     // The Worker's log lines are its own; a failing test says what it needs.
     silent: true,
     // A cached module would come to a worker without its source map.

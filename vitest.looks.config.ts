@@ -12,10 +12,11 @@ export default defineConfig({
   test: {
     ...rest,
     projects: [
-      { test: { name: 'pages', include: [`${folder}/pages.test.ts`], env: { SLOW: '1' } } },
+      { test: { name: 'pages', tags: rest.tags, include: [`${folder}/pages.test.ts`], env: { SLOW: '1' } } },
       ...looks.map((look) => ({
         test: {
           name: nameOf(look),
+          tags: rest.tags,
           include: [`${folder}/*.test.ts`],
           exclude: alone,
           env: { LOOK: nameOf(look), SLOW: '1' },

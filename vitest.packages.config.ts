@@ -6,6 +6,7 @@ import './scripts/shared/temporary-files.mjs';
 export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts'],
+    tags: [{ name: 'slow', description: 'takes long' }],
     globalSetup: './test/packages/service.mjs',
     // More than the cores: these tests mostly wait for browsers, processes and timeouts.
     maxWorkers: Math.ceil(os.availableParallelism() * 1.5),

@@ -9,6 +9,7 @@ import { newKey, newSession } from '../support/credentials';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { evict, inCore } from '../support/gate';
 import { sampled } from '../support/sampled';
+import { slow } from '../support/slow';
 import { put, type Row, all as rowsOf, run } from '../support/tampering';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../support/world';
 
@@ -129,7 +130,7 @@ describe('restore: a database that stands at the position of the gate and refuse
     expect(await problem(o)).toBe(null);
   });
 
-  it('gets more changes than a batch holds', async () => {
+  slow('gets more changes than a batch holds', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     await run('delete from credentials where id = ?', key.id);
@@ -141,7 +142,7 @@ describe('restore: a database that stands at the position of the gate and refuse
     expect(await problem(o)).toBe(null);
   });
 
-  it('gets all changes although the adoption is interrupted anywhere', async () => {
+  slow('gets all changes although the adoption is interrupted anywhere', { timeout: 300_000 }, async () => {
     for await (const { what, answer, ...world } of failures(stopped, 64)) {
       if (what.startsWith('D1 is away'))
         expect([what, ...codeOf(answer)]).toEqual([what, 503, 'UNAVAILABLE']);
@@ -149,7 +150,7 @@ describe('restore: a database that stands at the position of the gate and refuse
       expect([what, status, json]).toEqual([what, 200, expect.objectContaining(NOTHING_LOST)]);
       await expectKept(world);
     }
-  }, 300_000);
+  });
 
   it('gives up the changes that it cannot store, and no other, and names what is lost', async () => {
     const { o, lost } = await planted();
@@ -202,21 +203,25 @@ describe('restore: a database that stands at the position of the gate and refuse
     expect(await problem(o)).toBe(null);
   });
 
-  it('gives up no change unless it is then named, although the adoption is interrupted anywhere', async () => {
-    for await (const { what, o, lost } of failures(planted, 64)) {
-      const isKnown = await inCore(
-        o,
-        (core) =>
-          mirror(core).isPaused() || journal(core).concerns(lost) || core.rows.get('secret', lost) === null,
-      );
-      expect([what, isKnown]).toEqual([what, true]);
-      const { status, json } = await adopt(o);
-      expect([what, status, json.lost_secrets?.length, json.lost_versions]).toEqual([what, 200, 1, []]);
-      const { values } = (await o.get('/environments/production/values')).json;
-      expect([what, values]).toEqual([what, { S: 'two', OTHER: 'other' }]);
-      expect(await problem(o)).toBe(null);
-    }
-  }, 300_000);
+  slow(
+    'gives up no change unless it is then named, although the adoption is interrupted anywhere',
+    { timeout: 300_000 },
+    async () => {
+      for await (const { what, o, lost } of failures(planted, 64)) {
+        const isKnown = await inCore(
+          o,
+          (core) =>
+            mirror(core).isPaused() || journal(core).concerns(lost) || core.rows.get('secret', lost) === null,
+        );
+        expect([what, isKnown]).toEqual([what, true]);
+        const { status, json } = await adopt(o);
+        expect([what, status, json.lost_secrets?.length, json.lost_versions]).toEqual([what, 200, 1, []]);
+        const { values } = (await o.get('/environments/production/values')).json;
+        expect([what, values]).toEqual([what, { S: 'two', OTHER: 'other' }]);
+        expect(await problem(o)).toBe(null);
+      }
+    },
+  );
 });
 
 describe('adoption: a row of a secret that was altered', () => {

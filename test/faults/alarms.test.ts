@@ -7,6 +7,7 @@ import { TERM } from '../../src/gate/replicas/messages';
 import { faults } from '../support/faults';
 import { evict, inCore, inGate } from '../support/gate';
 import { draft, evictReplica, inReplica, replicated, warm } from '../support/replicas';
+import { slow } from '../support/slow';
 import { type Caller, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
@@ -79,26 +80,29 @@ describe('schedule: an alarm that the platform gave up', () => {
 });
 
 describe('replicas: an alarm that the platform gave up', () => {
-  it('keeps no audit entry in a region that nobody reads: the health check of the gate asks for it', async () => {
-    const o = await replicated(['oc']);
-    const { id } = await newSecret(o);
-    await warm(o, `/secrets/${id}`, 'oc');
-    await inReplica(o, 'oc', (replica) => replica.flush());
-    await evictReplica(o, 'oc');
-    await inReplica(o, 'oc', async (replica) => {
-      replica.entries.write({ draft: draft('req_left'), status: 200, used: null, place: null }, Date.now());
-      await replica.core.storage.deleteAlarm();
-    });
-    await evictReplica(o, 'oc');
-    const taken = () => inCore(o, (core) => core.auditLog.head().sequence);
-    const before = await taken();
-    // While the lease holds, the next read sends it.
-    await inCore(o, async (core) => {
-      faults.clock = Date.now() + TERM;
-      await vitalsOf(core);
-      faults.clock = null;
-    });
-    await vi.waitFor(async () => expect(await taken()).toBe(before + 1), 5000);
-    expect(await inReplica(o, 'oc', (replica) => replica.entries.count())).toBe(0);
-  });
+  slow(
+    'keeps no audit entry in a region that nobody reads: the health check of the gate asks for it',
+    async () => {
+      const o = await replicated(['oc']);
+      const { id } = await newSecret(o);
+      await warm(o, `/secrets/${id}`, 'oc');
+      await inReplica(o, 'oc', (replica) => replica.flush());
+      await evictReplica(o, 'oc');
+      await inReplica(o, 'oc', async (replica) => {
+        replica.entries.write({ draft: draft('req_left'), status: 200, used: null, place: null }, Date.now());
+        await replica.core.storage.deleteAlarm();
+      });
+      await evictReplica(o, 'oc');
+      const taken = () => inCore(o, (core) => core.auditLog.head().sequence);
+      const before = await taken();
+      // While the lease holds, the next read sends it.
+      await inCore(o, async (core) => {
+        faults.clock = Date.now() + TERM;
+        await vitalsOf(core);
+        faults.clock = null;
+      });
+      await vi.waitFor(async () => expect(await taken()).toBe(before + 1), 5000);
+      expect(await inReplica(o, 'oc', (replica) => replica.entries.count())).toBe(0);
+    },
+  );
 });

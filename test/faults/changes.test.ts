@@ -7,6 +7,7 @@ import { newKey, newSession } from '../support/credentials';
 import { faults, holdNext, until } from '../support/faults';
 import { inCore, inGate } from '../support/gate';
 import { newLongSecret } from '../support/planted';
+import { slow } from '../support/slow';
 import { type Answer, type Caller, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
@@ -17,7 +18,7 @@ const IN_DOUBT = /not known whether .* took effect\. Repeat it with the same Ide
 describe('fault: a change that takes effect and cannot be answered', () => {
   const secret = { name: 'ONCE', type: 'generic', value: 'v' };
 
-  it('is told as in doubt on a full disk, and a repeat under its key makes it only once', async () => {
+  slow('is told as in doubt on a full disk, and a repeat under its key makes it only once', async () => {
     const o = await newOrg();
     const full = (sql: string) => inGate(o, (_gate, { storage }) => void storage.sql.exec(sql));
     await full(
@@ -167,7 +168,7 @@ describe('concurrency: with random delays of D1', () => {
     }
   });
 
-  it('revocation: tokens that are minted while the parent is revoked do not survive', async () => {
+  slow('revocation: tokens that are minted while the parent is revoked do not survive', async () => {
     const o = await newOrg();
     const parent = await newKey(o);
     faults.delay = 10;
@@ -204,7 +205,7 @@ describe('concurrency: with random delays of D1', () => {
     }
   });
 
-  it('an environment and a secret in it are never deleted and created together', async () => {
+  slow('an environment and a secret in it are never deleted and created together', async () => {
     const o = await newOrg();
     for (let round = 0; round < 10; round++) {
       const { id, slug } = (await o.post('/environments', { name: `e ${round}` })).json;

@@ -10,6 +10,7 @@ import { newKey } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inCore } from '../support/gate';
 import { events, healthz, lines, schedule, useHealth, verdict } from '../support/health';
+import { slow } from '../support/slow';
 import { DAY, HOUR } from '../support/time';
 import { BOOTSTRAP, type Caller, newOrg, newSecret, send } from '../support/world';
 
@@ -25,7 +26,7 @@ async function ahead<T>(ms: number, work: () => Promise<T>): Promise<T> {
 const verify = async (o: Caller) => (await o.get('/audit-log/verify')).json.ok;
 
 describe('clock: behind the audit log', () => {
-  it('is degraded while the clock is behind the audit log', async () => {
+  slow('is degraded while the clock is behind the audit log', async () => {
     const o = await newOrg();
     await ahead(HOUR, () => newSecret(o));
     await schedule();
@@ -75,7 +76,7 @@ describe('rate limit: after the clock was ahead', () => {
     expect(await admits(o, key.id, now + WINDOW + 1000)).toBe(true);
   });
 
-  it('a gate that starts counts the requests of the last minute, and no earlier ones', async () => {
+  slow('a gate that starts counts the requests of the last minute, and no earlier ones', async () => {
     const o = await newOrg();
     const busy = await newKey(o);
     const idle = await newKey(o);
@@ -95,7 +96,7 @@ describe('rate limit: after the clock was ahead', () => {
 });
 
 describe('audit log: after the clock was ahead', () => {
-  it('moves to the database, and leaves the gate', async () => {
+  slow('moves to the database, and leaves the gate', async () => {
     const o = await newOrg();
     await ahead(300 * DAY, () => newSecret(o));
     const { size, kept } = await inCore(o, async (core) => {
@@ -150,7 +151,7 @@ describe('clock: accepted by the operator', () => {
     expect(await verdict(), 'ahead further than before').toEqual([200, 'degraded', ['clock']]);
   });
 
-  it('the health check writes the time only now and then', async () => {
+  slow('the health check writes the time only now and then', async () => {
     const o = await newOrg();
     await ahead(DAY, () => newSecret(o));
     await accept(o);
@@ -172,7 +173,7 @@ describe('clock: accepted by the operator', () => {
     expect(await verify(o)).toBe(true);
   });
 
-  it('brings nothing back to life, and deletes nothing early', async () => {
+  slow('brings nothing back to life, and deletes nothing early', async () => {
     const o = await newOrg();
     const revoked = await newKey(o);
     const expired = await newKey(o, { expires_at: new Date(Date.now() + 2 * DAY).toISOString() });

@@ -97,7 +97,9 @@ async function deliverOnce(fault?: Fault) {
   return { calls, outcome };
 }
 
-it('fault: each event reaches each live endpoint or is a dead letter, whichever call fails', async () => {
+it('fault: each event reaches each live endpoint or is a dead letter, whichever call fails', {
+  timeout: 600_000,
+}, async () => {
   const { calls } = await deliverOnce();
   expect(calls.gate).toBeGreaterThan(5);
   for (const fault of sampled([null, ...faultsOf(calls)], 36)) {
@@ -113,4 +115,4 @@ it('fault: each event reaches each live endpoint or is a dead letter, whichever 
       gone: outcome.gone,
     });
   }
-}, 600_000);
+});

@@ -9,6 +9,7 @@ import { runTasks } from '../../src/gate/tasks/run';
 import { faults, faultsOf, reset } from '../support/faults';
 import { askOf, evict, gateOf, inCore, loseStorage } from '../support/gate';
 import { sampled } from '../support/sampled';
+import { slow } from '../support/slow';
 import { BOOTSTRAP, type Caller, db, newOrg, send, useWorld } from '../support/world';
 import { domain } from './widgets';
 import { WIDGETS } from './widgets/rows';
@@ -73,7 +74,7 @@ it('domain: its quota holds', async () => {
   expect(await put(o, 'wid_4', 'n4')).toMatchObject({ kind: 'refused', refusal: { code: 'LIMIT_REACHED' } });
 });
 
-it('domain: a gate that lost its storage has its rows again, except those that were altered', async () => {
+slow('domain: a gate that lost its storage has its rows again, except those that were altered', async () => {
   const o = await newOrg();
   await put(o, 'wid_1', 'one');
   await put(o, 'wid_2', 'two');
@@ -99,7 +100,7 @@ it('domain: restoring a database keeps what the gate knows of its rows', async (
   expect(await inD1(o)).toEqual([['wid_1', 'two', 2]]);
 });
 
-it('domain: a call that fails anywhere leaves nothing half done', async () => {
+slow('domain: a call that fails anywhere leaves nothing half done', async () => {
   const o = await newOrg();
   await put(o, 'wid_1', 'zero');
   Object.assign(faults, { d1: 0, gate: 0, statements: 0 });

@@ -5,6 +5,7 @@ import { problemOf } from '../model/invariants';
 import { newKey } from '../support/credentials';
 import { reset as endFaults, faults } from '../support/faults';
 import { evict, inGate, loseStorage } from '../support/gate';
+import { slow } from '../support/slow';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -29,41 +30,47 @@ async function breakGate(o: Caller) {
 }
 
 describe('gate: reset', () => {
-  it('a gate with broken storage is refused with 503 and named in the log; other organisations work', async () => {
-    const o = await newOrg();
-    const other = await newOrg();
-    await breakGate(o);
-    expect(codeOf(await o.get('/secrets'))).toEqual([503, 'UNAVAILABLE']);
-    expect(logged).toContainEqual(expect.objectContaining({ event: 'gate_unreachable', org: o.id }));
-    expect((await other.get('/secrets')).status).toBe(200);
-    const archived = await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
-    expect(codeOf(archived)).toEqual([503, 'UNAVAILABLE']);
-  });
+  slow(
+    'a gate with broken storage is refused with 503 and named in the log; other organisations work',
+    async () => {
+      const o = await newOrg();
+      const other = await newOrg();
+      await breakGate(o);
+      expect(codeOf(await o.get('/secrets'))).toEqual([503, 'UNAVAILABLE']);
+      expect(logged).toContainEqual(expect.objectContaining({ event: 'gate_unreachable', org: o.id }));
+      expect((await other.get('/secrets')).status).toBe(200);
+      const archived = await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
+      expect(codeOf(archived)).toEqual([503, 'UNAVAILABLE']);
+    },
+  );
 
-  it('begins again from D1: values, revocations and the audit log stay; the entry has the reason and what is missing', async () => {
-    const o = await newOrg();
-    const { id } = await newSecret(o, { name: 'A', value: 'v' });
-    const revoked = await newKey(o);
-    await o.del(`/api-keys/${revoked.id}`);
-    await breakGate(o);
-    const { status, json } = await reset(o);
-    expect([status, json.audit_entries_archived]).toEqual([200, false]);
-    expect(json.missing).toMatchObject([{ reason: 'gate_lost' }]);
-    expect((await o.get(`/secrets/${id}`)).json.value).toBe('v');
-    expect(codeOf(await revoked.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
-    expect((await o.patch(`/secrets/${id}`, { value: 'w' })).json.version).toBe(2);
-    const [entry] = (await o.get('/audit-log?action=org.reset_gate')).json.data;
-    expect(entry).toMatchObject({
-      reason: 'its storage is broken',
-      resource: o.id,
-      missing: json.missing,
-      actor: { kind: 'system' },
-    });
-    expect(logged.map(({ event }) => event)).toContain('gate_loaded_from_database');
-    expect(await problemOf(o)).toBe(null);
-  });
+  slow(
+    'begins again from D1: values, revocations and the audit log stay; the entry has the reason and what is missing',
+    async () => {
+      const o = await newOrg();
+      const { id } = await newSecret(o, { name: 'A', value: 'v' });
+      const revoked = await newKey(o);
+      await o.del(`/api-keys/${revoked.id}`);
+      await breakGate(o);
+      const { status, json } = await reset(o);
+      expect([status, json.audit_entries_archived]).toEqual([200, false]);
+      expect(json.missing).toMatchObject([{ reason: 'gate_lost' }]);
+      expect((await o.get(`/secrets/${id}`)).json.value).toBe('v');
+      expect(codeOf(await revoked.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+      expect((await o.patch(`/secrets/${id}`, { value: 'w' })).json.version).toBe(2);
+      const [entry] = (await o.get('/audit-log?action=org.reset_gate')).json.data;
+      expect(entry).toMatchObject({
+        reason: 'its storage is broken',
+        resource: o.id,
+        missing: json.missing,
+        actor: { kind: 'system' },
+      });
+      expect(logged.map(({ event }) => event)).toContain('gate_loaded_from_database');
+      expect(await problemOf(o)).toBe(null);
+    },
+  );
 
-  it('moves the audit entries of a gate that still answers first, and is safe to repeat', async () => {
+  slow('moves the audit entries of a gate that still answers first, and is safe to repeat', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'v' });
     for (const reason of ['once', 'twice']) {
@@ -148,19 +155,22 @@ describe('gate: reset', () => {
     expect((await o.get('/audit-log?action=integrity.alarm')).json.data).toEqual([]);
   });
 
-  it('a change that is under way ends with the old gate or is in D1, and its number is not used again', async () => {
-    const o = await newOrg();
-    const { id } = await newSecret(o, { name: 'A', value: 'first' });
-    faults.delay = 20;
-    const [, ...changes] = await Promise.all([
-      reset(o),
-      ...Array.from({ length: 5 }, (_, i) => o.patch(`/secrets/${id}`, { value: `w${i}` })),
-    ]);
-    endFaults();
-    const done = changes.filter(({ status }) => status === 200).map(({ json }) => json.version as number);
-    for (const { status } of changes) expect([200, 503]).toContain(status);
-    const { version } = (await o.get(`/secrets/${id}`)).json;
-    expect(version).toBeGreaterThanOrEqual(Math.max(1, ...done));
-    expect(await problemOf(o)).toBe(null);
-  });
+  slow(
+    'a change that is under way ends with the old gate or is in D1, and its number is not used again',
+    async () => {
+      const o = await newOrg();
+      const { id } = await newSecret(o, { name: 'A', value: 'first' });
+      faults.delay = 20;
+      const [, ...changes] = await Promise.all([
+        reset(o),
+        ...Array.from({ length: 5 }, (_, i) => o.patch(`/secrets/${id}`, { value: `w${i}` })),
+      ]);
+      endFaults();
+      const done = changes.filter(({ status }) => status === 200).map(({ json }) => json.version as number);
+      for (const { status } of changes) expect([200, 503]).toContain(status);
+      const { version } = (await o.get(`/secrets/${id}`)).json;
+      expect(version).toBeGreaterThanOrEqual(Math.max(1, ...done));
+      expect(await problemOf(o)).toBe(null);
+    },
+  );
 });

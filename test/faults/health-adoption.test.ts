@@ -5,6 +5,7 @@ import { newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inGate } from '../support/gate';
 import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
+import { slow } from '../support/slow';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();
@@ -72,7 +73,7 @@ describe('health: a database that awaits adoption', () => {
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
-  it('is degraded, not down, if it holds for each organisation: those who read are served', async () => {
+  slow('is degraded, not down, if it holds for each organisation: those who read are served', async () => {
     const o = await newOrg();
     const backup = await backUp();
     await newSecret(o);

@@ -6,13 +6,14 @@ import { wrap } from '../../src/keys/keyring';
 import { faults } from '../support/faults';
 import { inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
 import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
+import { slow } from '../support/slow';
 import { HOUR } from '../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();
 
 describe('health: the row of an organisation', () => {
-  it('is degraded while the database lacks the row of an organisation that has a key', async () => {
+  slow('is degraded while the database lacks the row of an organisation that has a key', async () => {
     const o = await newOrg();
     const row = await db
       .prepare('select * from orgs where id = ?')
@@ -63,28 +64,31 @@ describe('health: organisations that the database had', () => {
     return () => db.batch(puts);
   }
 
-  it('is down with the database of another vault that has the same master keys, until the right one is back', async () => {
-    const mine = [await newOrg(), await newOrg()];
-    await schedule();
-    // An organisation of the other vault: no gate of this one knows it.
-    const other = await newOrg();
-    await loseStorage(other);
-    const putBack = await Promise.all(mine.map((o) => takeAway(o)));
-    await schedule();
-    const { text, ...found } = await healthz();
-    expect([found.status, found.failing]).toEqual([503, ['organisation_rows']]);
-    expect(text).toContain('2 organisations that it had');
-    for (const o of mine) {
-      expect(text).not.toContain(o.id);
-      expect(lines()).toContainEqual(expect.objectContaining({ event: 'org_row_missing', org: o.id }));
-    }
-    // It is still told after a restart, and in later runs.
-    await schedule(2);
-    expect(await verdict()).toEqual([503, 'down', ['organisation_rows']]);
-    for (const put of putBack) await put();
-    await schedule();
-    expect(await verdict()).toEqual([200, 'ok', []]);
-  });
+  slow(
+    'is down with the database of another vault that has the same master keys, until the right one is back',
+    async () => {
+      const mine = [await newOrg(), await newOrg()];
+      await schedule();
+      // An organisation of the other vault: no gate of this one knows it.
+      const other = await newOrg();
+      await loseStorage(other);
+      const putBack = await Promise.all(mine.map((o) => takeAway(o)));
+      await schedule();
+      const { text, ...found } = await healthz();
+      expect([found.status, found.failing]).toEqual([503, ['organisation_rows']]);
+      expect(text).toContain('2 organisations that it had');
+      for (const o of mine) {
+        expect(text).not.toContain(o.id);
+        expect(lines()).toContainEqual(expect.objectContaining({ event: 'org_row_missing', org: o.id }));
+      }
+      // It is still told after a restart, and in later runs.
+      await schedule(2);
+      expect(await verdict()).toEqual([503, 'down', ['organisation_rows']]);
+      for (const put of putBack) await put();
+      await schedule();
+      expect(await verdict()).toEqual([200, 'ok', []]);
+    },
+  );
 
   it('is down with the deployment key of another vault, until the right one is back or the database is adopted', async () => {
     const o = await newOrg();
@@ -124,7 +128,7 @@ describe('health: organisations that the database had', () => {
     expect(await verdict()).toEqual([503, 'down', ['organisation_rows']]);
   });
 
-  it('is degraded without one, until the database is adopted', async () => {
+  slow('is degraded without one, until the database is adopted', async () => {
     const o = await newOrg();
     const stays = await newOrg();
     await schedule();
@@ -137,7 +141,7 @@ describe('health: organisations that the database had', () => {
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
-  it('is ok after one was deleted, and after its gate was lost too', async () => {
+  slow('is ok after one was deleted, and after its gate was lost too', async () => {
     const deleted = await newOrg();
     const lost = await newOrg();
     await newOrg();
@@ -149,7 +153,7 @@ describe('health: organisations that the database had', () => {
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
-  it('has its row written back by its gate when it adopts the database', async () => {
+  slow('has its row written back by its gate when it adopts the database', async () => {
     const o = await newOrg();
     await schedule();
     await takeAway(o, ['orgs']);
@@ -294,7 +298,7 @@ describe('health: rows that D1 and a gate do not both have', () => {
     expect((await healthz()).failing).toEqual([]);
   });
 
-  it('is found beyond the first page, a page in each run', async () => {
+  slow('is found beyond the first page, a page in each run', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     await inCore(o, ({ rows }) => {
@@ -314,7 +318,7 @@ describe('health: rows that D1 and a gate do not both have', () => {
     expect(last.length).toBe(20);
   });
 
-  it('is not taken from changes that are under way, or in doubt', async () => {
+  slow('is not taken from changes that are under way, or in doubt', async () => {
     const o = await newOrg();
     faults.delay = 30;
     let going = true;

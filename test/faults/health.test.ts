@@ -18,6 +18,7 @@ import {
   verdict,
   worker,
 } from '../support/health';
+import { slow } from '../support/slow';
 import { newConnection } from '../support/sso-signin';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
@@ -34,7 +35,7 @@ async function damage(o: Caller) {
 }
 
 describe('health: a vault that works', () => {
-  it('is ok, with a check for each part', async () => {
+  slow('is ok, with a check for each part', async () => {
     await newOrg();
     await schedule();
     const { status, is, checks } = await healthz();
@@ -78,7 +79,7 @@ describe('health: a vault that works', () => {
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
-  it('is new after a scheduled run, in the isolate that did it', async () => {
+  slow('is new after a scheduled run, in the isolate that did it', async () => {
     const o = await newOrg();
     await schedule();
     faults.isolate++;
@@ -105,7 +106,7 @@ describe('health: a vault that works', () => {
 });
 
 describe('health: down, because nobody can be served', () => {
-  it('with a master key of the right id and other bytes', async () => {
+  slow('with a master key of the right id and other bytes', async () => {
     await newOrg();
     await schedule();
     expect(await verdict(`k1:${Buffer.alloc(32, 1).toString('base64')}`)).toEqual([
@@ -186,7 +187,7 @@ describe('health: down, because nobody can be served', () => {
     await evict(HEALTH);
   });
 
-  it('without the keys of organisations, at once and after the next survey', async () => {
+  slow('without the keys of organisations, at once and after the next survey', async () => {
     await newOrg();
     await schedule();
     await db.prepare('delete from org_keys').run();
@@ -233,7 +234,7 @@ describe('health: down, because nobody can be served', () => {
 });
 
 describe('health: degraded, because some cannot be served', () => {
-  it('with the key of one organisation altered, until it is put back', async () => {
+  slow('with the key of one organisation altered, until it is put back', async () => {
     const one = await newOrg();
     const two = await newOrg();
     await schedule();
@@ -285,7 +286,7 @@ describe('health: degraded, because some cannot be served', () => {
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
-  it('with organisations beyond a page, in a bounded number of calls a run', async () => {
+  slow('with organisations beyond a page, in a bounded number of calls a run', async () => {
     const first = await newOrg();
     const orgs = await Promise.all(Array.from({ length: 12 }, () => newOrg()));
     const last = orgs
@@ -303,7 +304,7 @@ describe('health: degraded, because some cannot be served', () => {
     expect(first.id < (last as string)).toBe(true);
   });
 
-  it('with a queue that does not deliver, and a schedule that has stopped', async () => {
+  slow('with a queue that does not deliver, and a schedule that has stopped', async () => {
     await newOrg();
     await schedule();
     const ago = (ms: number) => String(Date.now() - ms);

@@ -18,6 +18,7 @@ import { copyStorage, evict, inCore, inGate, loseStorage, putBackStorage } from 
 import { newMember } from '../support/people';
 import { newLongSecret } from '../support/planted';
 import { newPolicy } from '../support/policies';
+import { few, slow } from '../support/slow';
 import { DAY } from '../support/time';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../support/world';
 
@@ -56,32 +57,35 @@ describe('journal: while D1 is away', () => {
     expect(await lagOf(o)).toBe(0);
   });
 
-  it('what ends access is answered after a short wait, and is not undone by the loss of the gate once D1 has it', async () => {
-    const o = await lagging();
-    const key = await newKey(o);
-    const child = await newSession(key.o);
-    await follow(o);
-    faults.fail = () => 'before';
-    expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
-    for (const one of [key.o, child.o])
-      expect(codeOf(await one.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
-    const [entry, late] = (await o.get('/audit-log?limit=4')).json.data
-      .reverse()
-      .filter(({ action }: { action: string }) => ['api_key.revoke', 'database.late'].includes(action));
-    expect(late).toMatchObject({
-      action: 'database.late',
-      actor: { kind: 'system' },
-      request_id: entry.request_id,
-    });
-    await evict(o);
-    expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
-    faults.fail = null;
-    await follow(o);
-    await loseStorage(o);
-    expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
-  });
+  slow(
+    'what ends access is answered after a short wait, and is not undone by the loss of the gate once D1 has it',
+    async () => {
+      const o = await lagging();
+      const key = await newKey(o);
+      const child = await newSession(key.o);
+      await follow(o);
+      faults.fail = () => 'before';
+      expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
+      for (const one of [key.o, child.o])
+        expect(codeOf(await one.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+      const [entry, late] = (await o.get('/audit-log?limit=4')).json.data
+        .reverse()
+        .filter(({ action }: { action: string }) => ['api_key.revoke', 'database.late'].includes(action));
+      expect(late).toMatchObject({
+        action: 'database.late',
+        actor: { kind: 'system' },
+        request_id: entry.request_id,
+      });
+      await evict(o);
+      expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+      faults.fail = null;
+      await follow(o);
+      await loseStorage(o);
+      expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+    },
+  );
 
-  it('what Workers read first is 503, stands, and is found by a repeat', async () => {
+  slow('what Workers read first is 503, stands, and is found by a repeat', async () => {
     const o = await lagging();
     faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
     const key = { 'Idempotency-Key': 'invite' };
@@ -203,29 +207,31 @@ describe('journal: queries of D1', () => {
 
 describe('journal: a batch', () => {
   const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
-  it.each(fates.flatMap((fate) => [1, 2, 3].map((n) => [fate, n] as const)))(
-    'fault: that ends %s, at D1 call %i, is taken once',
-    async (fate, nth) => {
-      const o = await lagging();
-      const { id } = await newSecret(o, { value: 'one' });
-      await o.patch(`/secrets/${id}`, { value: 'two' });
-      const { id: key } = await newKey(o);
-      faults.d1 = 0;
-      faults.fail = (_, n) => (n === nth ? fate : null);
-      await follow(o).catch(() => {});
-      await o.patch(`/secrets/${id}`, { value: 'three' });
-      await o.patch(`/api-keys/${key}`, { name: 'renamed' });
-      await follow(o).catch(() => {});
-      const { orphans } = faults;
-      for (const land of orphans.splice(0)) await land().catch(() => {});
-      faults.fail = null;
-      expect(await problemOf(o)).toBe(null);
-      expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 3, value: 'three' });
-      // What arrives late, again.
-      for (const land of orphans) await land().catch(() => {});
-      expect(await problemOf(o)).toBe(null);
-    },
-  );
+  it.each(
+    few(
+      fates.flatMap((fate) => [1, 2, 3].map((n) => [fate, n] as const)),
+      5,
+    ),
+  )('fault: that ends %s, at D1 call %i, is taken once', async (fate, nth) => {
+    const o = await lagging();
+    const { id } = await newSecret(o, { value: 'one' });
+    await o.patch(`/secrets/${id}`, { value: 'two' });
+    const { id: key } = await newKey(o);
+    faults.d1 = 0;
+    faults.fail = (_, n) => (n === nth ? fate : null);
+    await follow(o).catch(() => {});
+    await o.patch(`/secrets/${id}`, { value: 'three' });
+    await o.patch(`/api-keys/${key}`, { name: 'renamed' });
+    await follow(o).catch(() => {});
+    const { orphans } = faults;
+    for (const land of orphans.splice(0)) await land().catch(() => {});
+    faults.fail = null;
+    expect(await problemOf(o)).toBe(null);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 3, value: 'three' });
+    // What arrives late, again.
+    for (const land of orphans) await land().catch(() => {});
+    expect(await problemOf(o)).toBe(null);
+  });
 
   it('that arrives after further records were sent takes no effect', async () => {
     const o = await lagging();
@@ -240,7 +246,7 @@ describe('journal: a batch', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('carries many records, and names that are given up and taken', async () => {
+  slow('carries many records, and names that are given up and taken', async () => {
     const o = await lagging();
     const a = await newSecret(o, { name: 'A' });
     const b = await newSecret(o, { name: 'B' });
@@ -318,7 +324,7 @@ describe('journal: a batch', () => {
 });
 
 describe('journal: what is repeated', () => {
-  it.each<Record<string, string>>([{}, { 'Idempotency-Key': 'end' }])(
+  it.each(few<Record<string, string>>([{ 'Idempotency-Key': 'end' }, {}], 1))(
     'the repeat of a revocation waits as the first one does: %o',
     async (headers) => {
       const o = await lagging();

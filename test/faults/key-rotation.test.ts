@@ -4,6 +4,7 @@ import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { wrap } from '../../src/keys/keyring';
 import { type Faults, faults, reset } from '../support/faults';
+import { slow } from '../support/slow';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -76,52 +77,55 @@ async function expectReadable(o: Caller, secrets: { id: string; value: string }[
 }
 
 describe('key rotation: re-wrapping', () => {
-  it('reports that nothing is left to do, and changes nothing', async () => {
+  slow('reports that nothing is left to do, and changes nothing', async () => {
     await newOrg();
     const before = await wraps();
     expect((await rewrap()).json).toEqual({ done: 2, total: 2, next: null });
     expect(await wraps()).toEqual(before);
   });
 
-  it('wraps every key with the new master key during reads, writes and new organisations; then the new one alone unwraps all', async () => {
-    const first = await newOrg();
-    const kept = [await newSecret(first), await newSecret(first)];
-    await many(250);
-    deploy(BOTH);
-    faults.delay = 5;
-    let going = true;
-    const written: { id: string; value: string }[] = [];
-    const busy = (async () => {
-      while (going) {
-        await expectReadable(first, kept);
-        written.push(await newSecret(first));
-      }
-    })();
-    const founding = (async () => {
-      const second = await newOrg();
-      return { second, secret: await newSecret(second) };
-    })();
-    const said = await walk();
-    const { second, secret } = await founding;
-    going = false;
-    await busy;
-    expect(said.length).toBeGreaterThanOrEqual(3);
-    expect(said.map(({ done }) => done)).toEqual([...said.map(({ done }) => done)].sort((a, b) => a - b));
-    expect(await under('k2')).toBe(253);
-    expect(await under('k1')).toBe(0);
+  slow(
+    'wraps every key with the new master key during reads, writes and new organisations; then the new one alone unwraps all',
+    async () => {
+      const first = await newOrg();
+      const kept = [await newSecret(first), await newSecret(first)];
+      await many(250);
+      deploy(BOTH);
+      faults.delay = 5;
+      let going = true;
+      const written: { id: string; value: string }[] = [];
+      const busy = (async () => {
+        while (going) {
+          await expectReadable(first, kept);
+          written.push(await newSecret(first));
+        }
+      })();
+      const founding = (async () => {
+        const second = await newOrg();
+        return { second, secret: await newSecret(second) };
+      })();
+      const said = await walk();
+      const { second, secret } = await founding;
+      going = false;
+      await busy;
+      expect(said.length).toBeGreaterThanOrEqual(3);
+      expect(said.map(({ done }) => done)).toEqual([...said.map(({ done }) => done)].sort((a, b) => a - b));
+      expect(await under('k2')).toBe(253);
+      expect(await under('k1')).toBe(0);
 
-    reset();
-    deploy(NEW);
-    await expectReadable(first, [...kept, ...written]);
-    await expectReadable(second, [secret]);
-    expect((await newSecret(await newOrg())).version).toBe(1);
-    deploy(OLD);
-    const refused = await first.get(`/secrets/${kept[0]?.id}`);
-    expect([refused.status, refused.json.error.code]).toEqual([503, 'MISCONFIGURED']);
-    expect(refused.json.error.message).toMatch(/MASTER_KEYS.*\bk2\b/);
-  });
+      reset();
+      deploy(NEW);
+      await expectReadable(first, [...kept, ...written]);
+      await expectReadable(second, [secret]);
+      expect((await newSecret(await newOrg())).version).toBe(1);
+      deploy(OLD);
+      const refused = await first.get(`/secrets/${kept[0]?.id}`);
+      expect([refused.status, refused.json.error.code]).toEqual([503, 'MISCONFIGURED']);
+      expect(refused.json.error.message).toMatch(/MASTER_KEYS.*\bk2\b/);
+    },
+  );
 
-  it('continues after an interruption, in another isolate too', async () => {
+  slow('continues after an interruption, in another isolate too', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     await many(150);
@@ -134,7 +138,7 @@ describe('key rotation: re-wrapping', () => {
     await expectReadable(o, [secret]);
   });
 
-  it('after an interruption, a new run does what is left and keeps what is done', async () => {
+  slow('after an interruption, a new run does what is left and keeps what is done', async () => {
     await newOrg();
     await many(150);
     deploy(BOTH);
@@ -144,7 +148,7 @@ describe('key rotation: re-wrapping', () => {
     expect(await wraps()).toEqual(expect.arrayContaining(done));
   });
 
-  it('concurrency: wraps each key once', async () => {
+  slow('concurrency: wraps each key once', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     await many(120);
@@ -183,7 +187,7 @@ describe('key rotation: re-wrapping', () => {
     await expectReadable(o, [secret]);
   });
 
-  it('the next walk finds keys that an isolate with the old list created in the meantime', async () => {
+  slow('the next walk finds keys that an isolate with the old list created in the meantime', async () => {
     await newOrg();
     deploy(BOTH);
     expect((await walk()).at(-1)).toEqual({ done: 2, total: 2, next: null });
@@ -377,7 +381,7 @@ describe('key rotation: a master key with other bytes under the same id', () => 
     expect((await found()).status).toBe(201);
   });
 
-  it('is not taken for one because a single row was altered', async () => {
+  slow('is not taken for one because a single row was altered', async () => {
     const { first, second } = await halfRotated();
     const third = await newOrg();
     const mine = (await wraps()).find(({ owner }) => owner === second.id);

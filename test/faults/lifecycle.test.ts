@@ -7,6 +7,7 @@ import { newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
 import { newLink, view } from '../support/shares';
+import { slow } from '../support/slow';
 import { DAY, HOUR } from '../support/time';
 import { BOOTSTRAP, callerOf, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
@@ -105,7 +106,7 @@ describe('audit log', () => {
     expect(json).toMatchObject({ ok: true, checked_from: 1 });
   });
 
-  it('counts requests over the rate limit in one entry a credential and minute', async () => {
+  slow('counts requests over the rate limit in one entry a credential and minute', async () => {
     faults.clock = Date.now();
     const o = await newOrg();
     const key = await newKey(o);
@@ -205,7 +206,7 @@ describe('expiry and purge', () => {
     expect((await made.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
   });
 
-  it('purge: a deleted secret leaves D1, though D1 was unavailable when it was due', async () => {
+  slow('purge: a deleted secret leaves D1, though D1 was unavailable when it was due', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     await o.del(`/secrets/${id}`);
@@ -300,7 +301,7 @@ describe('idempotency: a stored response', () => {
 });
 
 describe('recovery: a gate that lost its storage', () => {
-  it('starts from D1: secrets, credentials and revocations stay', async () => {
+  slow('starts from D1: secrets, credentials and revocations stay', async () => {
     const o = await newOrg();
     const { id, value } = await newSecret(o);
     const dead = await newKey(o);
@@ -353,7 +354,7 @@ describe('recovery: a gate that lost its storage', () => {
 });
 
 describe('journal: a record of which the gate does not know whether D1 has it', () => {
-  it('for more than a day, because D1 takes batches but answers no query, is taken once', async () => {
+  slow('for more than a day, because D1 takes batches but answers no query, is taken once', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     let batches = 0;

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ATTENDED } from '../../src/delivery/gate/task';
 import { faults } from '../support/faults';
 import { evict, inCore } from '../support/gate';
+import { slow } from '../support/slow';
 import { DAY, HOUR, MINUTE } from '../support/time';
 import {
   askedFor,
@@ -122,39 +123,43 @@ describe("a week's outage", () => {
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
-  it('of the receivers: they are disabled after five days with one event each, and get all that they missed once they are back', async () => {
-    const { o, living, failing } = await prepared();
-    const dead = await newWebhook(o, { events: ['SECRET_CREATED'] });
-    receivers[failing.host] = answers(500);
-    receivers[dead.host] = () => {
-      throw new Error('connection refused');
-    };
-    await aWeek(o);
-    await work(o);
-    await hasEachOnce(o, living);
-    expect((await told(o)).filter((one) => one.includes('EXPIR'))).toEqual(IN_TIME);
-    const disabled = (await eventsOf(o)).filter(({ type }) => type === 'WEBHOOK_DISABLED');
-    expect(disabled.map(({ data }) => [data.webhook_id, data.reason]).sort()).toEqual(
-      [failing, dead].map(({ id }) => [id, 'failing']).sort(),
-    );
-    for (const { at } of disabled) {
-      expect(at).toBeGreaterThanOrEqual(START + 5 * DAY);
-      expect(at).toBeLessThan(START + 6 * DAY);
-    }
-    for (const one of [failing, dead]) {
-      const log = await deliveriesOf(o, one.id);
-      expect(log.every(({ status }) => status === 'failed')).toBe(true);
-      delete receivers[one.host];
-      received.length = 0;
-      await o.patch(`/webhooks/${one.id}`, { enabled: true });
-      const again = (await o.post(`/webhooks/${one.id}/redeliver`, { since: new Date(START).toISOString() }))
-        .json;
-      expect(again).toEqual({ redelivered: log.length, has_more: false });
+  slow(
+    'of the receivers: they are disabled after five days with one event each, and get all that they missed once they are back',
+    async () => {
+      const { o, living, failing } = await prepared();
+      const dead = await newWebhook(o, { events: ['SECRET_CREATED'] });
+      receivers[failing.host] = answers(500);
+      receivers[dead.host] = () => {
+        throw new Error('connection refused');
+      };
+      await aWeek(o);
       await work(o);
-      expect(requestsTo(one).sort()).toEqual(log.map(({ event_id }) => event_id).sort());
-    }
-    expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
-  });
+      await hasEachOnce(o, living);
+      expect((await told(o)).filter((one) => one.includes('EXPIR'))).toEqual(IN_TIME);
+      const disabled = (await eventsOf(o)).filter(({ type }) => type === 'WEBHOOK_DISABLED');
+      expect(disabled.map(({ data }) => [data.webhook_id, data.reason]).sort()).toEqual(
+        [failing, dead].map(({ id }) => [id, 'failing']).sort(),
+      );
+      for (const { at } of disabled) {
+        expect(at).toBeGreaterThanOrEqual(START + 5 * DAY);
+        expect(at).toBeLessThan(START + 6 * DAY);
+      }
+      for (const one of [failing, dead]) {
+        const log = await deliveriesOf(o, one.id);
+        expect(log.every(({ status }) => status === 'failed')).toBe(true);
+        delete receivers[one.host];
+        received.length = 0;
+        await o.patch(`/webhooks/${one.id}`, { enabled: true });
+        const again = (
+          await o.post(`/webhooks/${one.id}/redeliver`, { since: new Date(START).toISOString() })
+        ).json;
+        expect(again).toEqual({ redelivered: log.length, has_more: false });
+        await work(o);
+        expect(requestsTo(one).sort()).toEqual(log.map(({ event_id }) => event_id).sort());
+      }
+      expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
+    },
+  );
 
   it('of D1: a delivery that a job cannot send without its keys waits, and arrives once', async () => {
     const { o, living, failing } = await prepared();

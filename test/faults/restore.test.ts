@@ -10,6 +10,7 @@ import { newKey, newSession } from '../support/credentials';
 import { faults, reset } from '../support/faults';
 import { evict, inGate, loseStorage } from '../support/gate';
 import { newPolicy } from '../support/policies';
+import { slow } from '../support/slow';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -90,7 +91,7 @@ async function drill() {
 }
 
 describe('restore: a database from a backup', () => {
-  it('is refused before it is adopted: no change happens, and no older value is returned', async () => {
+  slow('is refused before it is adopted: no change happens, and no older value is returned', async () => {
     const { o, ids, key, backup } = await drill();
     await coldCiphertexts(o);
     await putBack(backup);
@@ -102,7 +103,7 @@ describe('restore: a database from a backup', () => {
     expect((await o.get('/audit-log?action=integrity.alarm')).json.data.length).toBeGreaterThan(0);
   });
 
-  it('does not bring back earlier policies: those of the gate apply, and are written back', async () => {
+  slow('does not bring back earlier policies: those of the gate apply, and are written back', async () => {
     const o = await newOrg();
     const strict = await newPolicy(o, 'naming', { pattern: '.' });
     const retired = await newPolicy(o, 'naming', { pattern: '^[A-Z]' });
@@ -153,29 +154,32 @@ describe('restore: a database from a backup', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('names what is lost and what stays revoked, in the response, in its audit entry and when it is repeated', async () => {
-    const { o, ids, key, backup } = await drill();
-    await putBack(backup);
-    const { json } = await adopt(o);
-    const at = { environment: 'production' };
-    expect(json).toMatchObject({
-      lost_secrets: [{ id: ids.new, name: 'new', ...at, version: 1 }],
-      lost_versions: [{ id: ids.changed, name: 'changed', ...at, from: 3, to: 4 }],
-      kept_revocations: [{ id: key.id, kind: 'api_key' }],
-      unnamed: 0,
-      gate_loaded_at: null,
-    });
-    const { adopted_at, gate_loaded_at: _, ...counted } = json;
-    const [entry] = (await o.get('/audit-log?action=org.adopt')).json.data;
-    expect(entry.adopted).toEqual(counted);
-    expect(hashOf(entry)).toBe(entry.hash);
-    const again = await adopt(o, 'to see it again');
-    expect(again.json).toEqual({ ...json, adopted_at });
-    // What another restore loses replaces it.
-    await putBack(backup);
-    expect((await adopt(o)).json).toMatchObject({ lost: 0, lost_versions: [{ from: 3, to: 5 }] });
-    expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
-  });
+  slow(
+    'names what is lost and what stays revoked, in the response, in its audit entry and when it is repeated',
+    async () => {
+      const { o, ids, key, backup } = await drill();
+      await putBack(backup);
+      const { json } = await adopt(o);
+      const at = { environment: 'production' };
+      expect(json).toMatchObject({
+        lost_secrets: [{ id: ids.new, name: 'new', ...at, version: 1 }],
+        lost_versions: [{ id: ids.changed, name: 'changed', ...at, from: 3, to: 4 }],
+        kept_revocations: [{ id: key.id, kind: 'api_key' }],
+        unnamed: 0,
+        gate_loaded_at: null,
+      });
+      const { adopted_at, gate_loaded_at: _, ...counted } = json;
+      const [entry] = (await o.get('/audit-log?action=org.adopt')).json.data;
+      expect(entry.adopted).toEqual(counted);
+      expect(hashOf(entry)).toBe(entry.hash);
+      const again = await adopt(o, 'to see it again');
+      expect(again.json).toEqual({ ...json, adopted_at });
+      // What another restore loses replaces it.
+      await putBack(backup);
+      expect((await adopt(o)).json).toMatchObject({ lost: 0, lost_versions: [{ from: 3, to: 5 }] });
+      expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
+    },
+  );
 
   it('names secrets whose name an earlier one had, and uses none of their version numbers twice', async () => {
     const o = await newOrg();
@@ -227,7 +231,7 @@ describe('restore: a database from a backup', () => {
     expect(entry.adopted.lost_versions).toEqual(json.lost_versions);
   });
 
-  it('says that a gate began again from the database, and so knows of no later revocation', async () => {
+  slow('says that a gate began again from the database, and so knows of no later revocation', async () => {
     const { o, key, backup } = await drill();
     await putBack(backup);
     await loseStorage(o);
@@ -238,7 +242,7 @@ describe('restore: a database from a backup', () => {
     expect((await key.o.get('/secrets')).status).toBe(200);
   });
 
-  it('names as much as an audit entry holds, and counts the rest', async () => {
+  slow('names as much as an audit entry holds, and counts the rest', async () => {
     const o = await newOrg();
     const backup = await backUp();
     const name = (i: number) => `${'n'.repeat(240)}${i}`;
@@ -265,19 +269,22 @@ describe('restore: a database from a backup', () => {
     expect((await o.patch(`/secrets/${ids.changed}`, { value: 'changed: fifth' })).json.version).toBe(6);
   });
 
-  it('stays adopted after eviction, with an empty ciphertext cache, and after the gate lost its storage', async () => {
-    const { o, ids, backup } = await drill();
-    await putBack(backup);
-    await adopt(o);
-    await coldCiphertexts(o);
-    await evict(o);
-    expect(await read(o, ids.changed)).toBe('changed: second');
-    await loseStorage(o);
-    expect(await read(o, ids.changed)).toBe('changed: second');
-    expect(await read(o, ids.destroyed)).toBe(404);
-  });
+  slow(
+    'stays adopted after eviction, with an empty ciphertext cache, and after the gate lost its storage',
+    async () => {
+      const { o, ids, backup } = await drill();
+      await putBack(backup);
+      await adopt(o);
+      await coldCiphertexts(o);
+      await evict(o);
+      expect(await read(o, ids.changed)).toBe('changed: second');
+      await loseStorage(o);
+      expect(await read(o, ids.changed)).toBe('changed: second');
+      expect(await read(o, ids.destroyed)).toBe(404);
+    },
+  );
 
-  it('a second adoption has no effect, also after an interruption anywhere', async () => {
+  slow('a second adoption has no effect, also after an interruption anywhere', async () => {
     const { o, ids, backup } = await drill();
     await putBack(backup);
     for (const fate of ['before', 'after', 'reset before', 'reset after', 'late', 'reset late'] as const) {
@@ -336,35 +343,39 @@ describe('restore: a database from a backup', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('audit log: the adoption is recorded with its reason, and verify reports the lost entries', async () => {
-    const o = await newOrg();
-    const backup = await backUp();
-    for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
-    await inGate(o, async ({ core }) => {
-      core.schedule.at('segments', Date.now());
-      core.now = () => Date.now() + 600_000;
-      for (let i = 0; i < 5; i++) await runTasks(core);
-      core.now = () => Date.now();
-    });
-    const moved = await inGate(o, ({ core }) => core.auditLog.oldest() - 1);
-    expect(moved).toBeGreaterThan(0);
-    await putBack(backup);
-    expect((await o.get('/audit-log/verify')).json.ok).toBe(false);
-    expect((await adopt(o, 'the disk was lost')).json.audit_entries_lost).toBe(moved);
-    const entry = (await o.get('/audit-log?action=org.adopt')).json.data[0];
-    expect(entry).toMatchObject({ reason: 'the disk was lost', actor: { kind: 'system' }, status: 200 });
+  slow(
+    'audit log: the adoption is recorded with its reason, and verify reports the lost entries',
+    async () => {
+      const o = await newOrg();
+      const backup = await backUp();
+      for (let i = 0; i < 11; i++)
+        await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
+      await inGate(o, async ({ core }) => {
+        core.schedule.at('segments', Date.now());
+        core.now = () => Date.now() + 600_000;
+        for (let i = 0; i < 5; i++) await runTasks(core);
+        core.now = () => Date.now();
+      });
+      const moved = await inGate(o, ({ core }) => core.auditLog.oldest() - 1);
+      expect(moved).toBeGreaterThan(0);
+      await putBack(backup);
+      expect((await o.get('/audit-log/verify')).json.ok).toBe(false);
+      expect((await adopt(o, 'the disk was lost')).json.audit_entries_lost).toBe(moved);
+      const entry = (await o.get('/audit-log?action=org.adopt')).json.data[0];
+      expect(entry).toMatchObject({ reason: 'the disk was lost', actor: { kind: 'system' }, status: 200 });
 
-    let cursor = '';
-    let lost = [] as unknown[];
-    do {
-      const { json } = await o.get(`/audit-log/verify${cursor && `?cursor=${cursor}`}`);
-      expect(json.ok).toBe(true);
-      lost = [...lost, ...json.missing];
-      cursor = json.next ?? '';
-    } while (cursor);
-    expect(lost).toMatchObject([{ from: 1, to: moved, reason: 'restore' }]);
-    expect(entry.missing).toEqual([{ from: 1, reason: 'restore', to: moved }]);
-  });
+      let cursor = '';
+      let lost = [] as unknown[];
+      do {
+        const { json } = await o.get(`/audit-log/verify${cursor && `?cursor=${cursor}`}`);
+        expect(json.ok).toBe(true);
+        lost = [...lost, ...json.missing];
+        cursor = json.next ?? '';
+      } while (cursor);
+      expect(lost).toMatchObject([{ from: 1, to: moved, reason: 'restore' }]);
+      expect(entry.missing).toEqual([{ from: 1, reason: 'restore', to: moved }]);
+    },
+  );
 
   it('concurrency: no change happens during the adoption', async () => {
     const { o, ids, backup } = await drill();

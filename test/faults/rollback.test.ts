@@ -15,6 +15,7 @@ import {
   runTasksLater,
   type StorageCopy,
 } from '../support/gate';
+import { few, slow } from '../support/slow';
 import { DAY, HOUR } from '../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
@@ -144,7 +145,7 @@ describe('restore: a gate whose storage is older than D1', () => {
     expect([await codeOf(key.o), await codeOf(o)]).toEqual(['TOKEN_REVOKED', 200]);
   });
 
-  it('adopts what D1 has newer, row by row, where no position tells: what ended stays ended', async () => {
+  slow('adopts what D1 has newer, row by row, where no position tells: what ended stays ended', async () => {
     const o = await newOrg();
     const revoked = await newKey(o);
     const stood = await db.prepare('select * from journal_positions where org_id = ?').bind(o.id).first();
@@ -290,7 +291,7 @@ async function history(o: Caller, below: (n: number) => number): Promise<Moment[
 }
 
 describe('restore: the gate, D1 or both at an earlier moment', () => {
-  it.each(Array.from({ length: 12 }, (_, seed) => seed))(
+  it.each(few([...Array(12).keys()], 3))(
     'leaves nothing alive that either recorded as ended (%i)',
     async (seed) => {
       const o = await newOrg();

@@ -7,6 +7,7 @@ import { newAgent, newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { ageTo, copyStorage, inCore, loseStorage, putBackStorage } from '../support/gate';
 import { exchange, newIssuer, newTrust } from '../support/issuers';
+import { slow } from '../support/slow';
 import { type Caller, codeOf, db, newOrg, useWorld } from '../support/world';
 
 useWorld();
@@ -33,7 +34,7 @@ describe('session tokens: D1', () => {
     faults.fail = null;
   });
 
-  it('session token: minting and exchanging write no D1 row, and need no batch', async () => {
+  slow('session token: minting and exchanging write no D1 row, and need no batch', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -100,7 +101,7 @@ describe('session tokens: ended ones', () => {
     expect((await o.del(`/access-tokens/${expired.id}`)).status).toBe(404);
   });
 
-  it('session token: a token of another kind never finds one that has left', async () => {
+  slow('session token: a token of another kind never finds one that has left', async () => {
     const { o, expired, leave } = await ended();
     await leave(HOUR);
     expect((await o.del(`/agent-credentials/${expired.id}`)).status).toBe(404);

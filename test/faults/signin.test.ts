@@ -9,6 +9,7 @@ import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';
 import { newPasskey } from '../support/passkey';
 import { sampled } from '../support/sampled';
+import { few } from '../support/slow';
 import { decide, newTerminal } from '../support/terminal';
 import { type Answer, type Caller, db, useWorld } from '../support/world';
 
@@ -220,7 +221,7 @@ async function run(o: Caller, step: Step, fault?: Fault): Promise<void> {
   await step.check();
 }
 
-it.each(Object.keys(steps))(
+it.each(few(Object.keys(steps), 3))(
   'sign-in fault: to %s is done completely or not at all, whatever call fails',
   async (what) => {
     const prepare = steps[what] as (o: Caller) => Promise<Step>;

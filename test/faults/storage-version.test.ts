@@ -4,12 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { createOutbox } from '../../src/gate/events/outbox';
 import { isNewer, STORAGE_VERSION, upgrade } from '../../src/gate/storage-version';
 import { evict, inGate } from '../support/gate';
+import { slow } from '../support/slow';
 import { newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
 
 describe('storage version: upgrade of a gate', () => {
-  it('runs each step once, from any version', async () => {
+  slow('runs each step once, from any version', async () => {
     const o = await newOrg();
     const taken = await inGate(o, ({ core }) => {
       const taken: number[] = [];

@@ -14,6 +14,7 @@ import { newLongSecret } from '../support/planted';
 import { newPolicy } from '../support/policies';
 import { sampled } from '../support/sampled';
 import { newLink, view } from '../support/shares';
+import { few } from '../support/slow';
 import { attendTo, newWebhook, plantGone } from '../support/webhooks';
 import {
   type Answer,
@@ -454,22 +455,25 @@ const REPEATABLE = new Set([
   'try a passphrase',
 ]);
 
-it.each(Object.keys(changes))('fault: to %s happens exactly once, whatever call fails', async (what) => {
-  const prepare = changes[what] as (o: Caller) => Promise<Change>;
-  const trial = await newOrg();
-  const first = await prepare(trial);
-  const effect = await make(trial, first);
-  const { statements, d1, gate } = faults;
-  expect(statements).toBeGreaterThan(3);
+it.each(few(Object.keys(changes), 12))(
+  'fault: to %s happens exactly once, whatever call fails',
+  async (what) => {
+    const prepare = changes[what] as (o: Caller) => Promise<Change>;
+    const trial = await newOrg();
+    const first = await prepare(trial);
+    const effect = await make(trial, first);
+    const { statements, d1, gate } = faults;
+    expect(statements).toBeGreaterThan(3);
 
-  let o = await newOrg();
-  let used = 0;
-  for (const fault of sampled([...faultsOf({ statements, d1, gate })], 24)) {
-    // Well below what a key may ask in a minute.
-    if (++used % 60 === 0) o = await newOrg();
-    const got = await make(o, await prepare(o), fault);
-    if (!REPEATABLE.has(what)) expect(got, fault.what).toEqual(effect);
-    expect(await problemOf(o), fault.what).toBe(null);
-  }
-  expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
-});
+    let o = await newOrg();
+    let used = 0;
+    for (const fault of sampled([...faultsOf({ statements, d1, gate })], 24)) {
+      // Well below what a key may ask in a minute.
+      if (++used % 60 === 0) o = await newOrg();
+      const got = await make(o, await prepare(o), fault);
+      if (!REPEATABLE.has(what)) expect(got, fault.what).toEqual(effect);
+      expect(await problemOf(o), fault.what).toBe(null);
+    }
+    expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
+  },
+);

@@ -4,13 +4,14 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../support/slow';
 import { useWorld } from '../support/world';
 import { type Plan, plans, runHistory } from './history';
 
 useWorld();
 
 const { HISTORIES, SEED } = env as unknown as { HISTORIES?: string; SEED?: string };
-const histories = Number(HISTORIES || 25);
+const histories = Number(HISTORIES || runs(25, 4));
 
 it(`model: ${histories} random histories agree with it`, { timeout: 7_200_000 }, async () => {
   const seed = { seed: Number(SEED || 20261122) };

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { faults } from '../support/faults';
+import { runs } from '../support/slow';
 import { newOrg, send, useWorld } from '../support/world';
 import { problemOf } from './invariants';
 
@@ -152,5 +153,7 @@ async function run(steps: Step[]) {
 it('model: every history of a provider name agrees with it, to the second', {
   timeout: 120_000,
 }, async () => {
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), run), { numRuns: 60 });
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), run), {
+    numRuns: runs(60, 4),
+  });
 });

@@ -218,7 +218,7 @@ async function standIn({ orgs, archive, list = undefined, vault = true }) {
 }
 
 it('backup: the gates move their audit entries to the database first, or it says that they did not', {
-  timeout: 120_000,
+  ...slow(120_000),
 }, async () => {
   const dir = copyOfProject();
   const state = putState(releases.at(-1) ?? '', dir);

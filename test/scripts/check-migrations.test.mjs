@@ -7,6 +7,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { rolloutProblems } from '../../scripts/build/migration-rules.mjs';
 import { copyOfProject, project } from './service.mjs';
+import { slow } from './slow.mjs';
 
 const problems = (sql) => rolloutProblems(sql, '0.3.0');
 
@@ -76,7 +77,7 @@ describe('migration', () => {
       );
   });
 
-  it('is checked by npm run check:migrations', () => {
+  it('is checked by npm run check:migrations', slow(120_000), () => {
     const dir = copyOfProject();
     fs.writeFileSync(path.join(dir, 'migrations', '0001_gone.sql'), 'DROP TABLE `orgs`;\n');
     const { status, stderr } = spawnSync(process.execPath, ['scripts/build/check-migrations.mjs'], {

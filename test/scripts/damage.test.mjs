@@ -14,6 +14,7 @@ import { replicaFile, vaultFile } from '../../scripts/operate/vault/state-dir.mj
 import { fromSource } from '../../scripts/operate/vault/worker-source.mjs';
 import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, env, project, runCommand as run } from './service.mjs';
+import { slow } from './slow.mjs';
 
 /**
  * @param {string} dir
@@ -147,7 +148,7 @@ it('doctor: --deep looks at each table whose rows have a MAC or a ciphertext', a
   );
 });
 
-it('doctor: --deep names a row whose ciphertext was emptied or taken away', async () => {
+it('doctor: --deep names a row whose ciphertext was emptied or taken away', slow(120_000), async () => {
   const { state, file, masters } = vault(fs.mkdtempSync(path.join(os.tmpdir(), 'emptied-')));
   await applyMigrations(state);
   const db = new DatabaseSync(file);
@@ -247,7 +248,7 @@ it('restore: a damaged database is named before anything is changed, with what t
 });
 
 it('backup: one that is cut off has another name, and the next one is whole', {
-  timeout: 120_000,
+  ...slow(120_000),
 }, async () => {
   const { dir, inDatabase } = vault();
   inDatabase((db) => {
@@ -279,7 +280,7 @@ it('backup: one that is cut off has another name, and the next one is whole', {
 });
 
 it('restore: --replace restores in place of a database that cannot be read, and keeps its files', {
-  timeout: 200_000,
+  ...slow(200_000),
 }, async () => {
   const { dir, state, file } = vault();
   assert.equal((await run(dir, 'backup', ['--output', 'b.sql'])).status, 0);
@@ -333,7 +334,7 @@ it('gate: the replica of a stopped vault is set aside, and no other file', async
 });
 
 it('keys: the commands of the page put back keys that are missing, and none of a deleted organisation', {
-  timeout: 120_000,
+  ...slow(120_000),
 }, async () => {
   const { dir, state, inDatabase } = vault();
   const made = await run(dir, 'backup', ['--output', 'vault-2026-01-01T000000Z.sql']);

@@ -7,6 +7,7 @@ import { describe, it } from 'node:test';
 import { productionConfig, readToml, samlConfig } from '../../scripts/operate/vault/deployment-config.mjs';
 import { deployment } from './deploying.mjs';
 import { copyOfProject, env, project } from './service.mjs';
+import { slow } from './slow.mjs';
 
 const deploy = (dir, args, variables = {}) =>
   spawnSync(process.execPath, [path.join(dir, 'scripts/operate/deploy/deploy.mjs'), ...args], {
@@ -62,31 +63,35 @@ describe('npm run deploy', () => {
     }
   });
 
-  it('explains a missing sign-in and an ambiguous account before it changes anything', async () => {
-    const { account, deploy: run, changes } = await deployment();
-    account.signedIn = false;
-    const out = await run(['--location', 'weur']);
-    assert.equal(out.code, 1);
-    assert.match(
-      out.said,
-      /^CLOUDFLARE_API_TOKEN is set but was not accepted: create a token with the permissions /,
-    );
-    account.signedIn = true;
-    const placeless = await run([]);
-    assert.equal(placeless.code, 1);
-    assert.match(
-      placeless.said,
-      /^The database must be created, and cannot be moved later: pass --location with one of weur, /m,
-    );
-    account.others = [{ id: 'f'.repeat(32), name: 'Other', type: 'standard' }];
-    const several = await run(['--location', 'weur', '--wait', '0'], { CLOUDFLARE_ACCOUNT_ID: undefined });
-    assert.equal(several.code, 1);
-    assert.match(
-      several.said,
-      /^This sign-in reaches several accounts: set CLOUDFLARE_ACCOUNT_ID to one of them\.\n {2}0123456789abcdef0123456789abcdef Acme\n {2}f+ Other$/m,
-    );
-    assert.deepEqual(changes(), []);
-  });
+  it(
+    'explains a missing sign-in and an ambiguous account before it changes anything',
+    slow(120_000),
+    async () => {
+      const { account, deploy: run, changes } = await deployment();
+      account.signedIn = false;
+      const out = await run(['--location', 'weur']);
+      assert.equal(out.code, 1);
+      assert.match(
+        out.said,
+        /^CLOUDFLARE_API_TOKEN is set but was not accepted: create a token with the permissions /,
+      );
+      account.signedIn = true;
+      const placeless = await run([]);
+      assert.equal(placeless.code, 1);
+      assert.match(
+        placeless.said,
+        /^The database must be created, and cannot be moved later: pass --location with one of weur, /m,
+      );
+      account.others = [{ id: 'f'.repeat(32), name: 'Other', type: 'standard' }];
+      const several = await run(['--location', 'weur', '--wait', '0'], { CLOUDFLARE_ACCOUNT_ID: undefined });
+      assert.equal(several.code, 1);
+      assert.match(
+        several.said,
+        /^This sign-in reaches several accounts: set CLOUDFLARE_ACCOUNT_ID to one of them\.\n {2}0123456789abcdef0123456789abcdef Acme\n {2}f+ Other$/m,
+      );
+      assert.deepEqual(changes(), []);
+    },
+  );
 
   it('gives wrangler the committed configuration with the ids of the account, and working paths', () => {
     const toml = readToml();
@@ -113,7 +118,7 @@ describe('npm run deploy', () => {
     assert.equal(config.services, undefined);
   });
 
-  it('deploys the SAML Worker before the vault that calls it, if that is asked for', () => {
+  it('deploys the SAML Worker before the vault that calls it, if that is asked for', slow(120_000), () => {
     const dir = copyOfProject();
     const { status, stdout } = deploy(dir, ['--dry-run', '--location', 'weur', '--saml']);
     assert.equal(status, 0);

@@ -1,7 +1,7 @@
 // The commands of README.md, the guides and the operations pages. Each document is one script that runs
 // exactly as it stands there, in bash, beside one service that `npm start` started on a copy of the project.
-// `npm test` runs the documents that others rest on, and those two of them that all readers begin with also
-// in zsh, where it is installed. With SLOW=1 every document runs, in both shells. Each document has an
+// `npm test` runs a few documents that others rest on, and the guide to the API also in zsh, where it is
+// installed. With SLOW=1 every document runs, in both shells. Each document has an
 // organisation of its own: the blocks of the guide to the API that are marked as set-up come first, except
 // in the README. Only the port is another.
 import assert from 'node:assert/strict';
@@ -20,11 +20,7 @@ const documents = [
 const SET_UP = 'docs/guides/api.md';
 const first = ['README.md', SET_UP];
 /** What runs without SLOW=1. */
-const quick = [
-  ...first,
-  ...['cli', 'secrets', 'leak-scans'].map((name) => `docs/guides/${name}.md`),
-  'docs/operations/backup-and-restore.md',
-];
+const quick = [...first, 'docs/guides/secrets.md', 'docs/operations/backup-and-restore.md'];
 const setUp = blocksOf(read(SET_UP)).filter((block) => block.setUp);
 const END = '-- end of block --';
 /** While a page is written: `DOCUMENT=cli.md` runs that one alone. */
@@ -36,7 +32,7 @@ const shellOf = (file) => blocksOf(read(file)).filter(({ language }) => language
 const hasZsh = spawnSync('zsh', ['--version']).status === 0;
 /** The shells in which a document runs. @param {string} document */
 const shellsOf = (document) =>
-  hasZsh && (process.env.SLOW || only || first.includes(document)) ? ['bash', 'zsh'] : ['bash'];
+  hasZsh && (process.env.SLOW || only || document === SET_UP) ? ['bash', 'zsh'] : ['bash'];
 
 /**
  * Runs a script as if it were pasted, in the copy of the project.

@@ -10,6 +10,7 @@ import { gunzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import { blocksOf, read } from './markdown.mjs';
 import { sharedService } from './service.mjs';
+import { slow } from './slow.mjs';
 
 const GUIDE = 'docs/guides/external-secrets.md';
 const VALUE = 'postgres://app:p@ss"word"\n@db/app';
@@ -53,7 +54,7 @@ const get = (base, target, headers) =>
   });
 
 it('external secrets: the manifests of the guide read a secret through the webhook provider', {
-  timeout: 60_000,
+  ...slow(60_000),
 }, async () => {
   const { dir, port } = await sharedService();
   const api = `http://127.0.0.1:${port}/api/v1`;

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { root } from '../../scripts/shared/wrangler.mjs';
 import { files, same } from './formats.mjs';
+import { slow } from './slow.mjs';
 
 const has = (shell) => spawnSync(shell, ['-c', 'exit 0']).status === 0;
 
@@ -51,7 +52,7 @@ test('generate: dotenv of the dialect node is read back by npm dotenv from a fil
     same(dotenv.parse(fs.readFileSync(file)), expected, 'dotenv');
 });
 
-test('generate: dev-vars is read back by Wrangler', async () => {
+test('generate: dev-vars is read back by Wrangler', slow(120_000), async () => {
   const { unstable_getVarsForDev: varsForDev } = await import('wrangler');
   for (const { file, expected } of files('dev-vars')) {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dev-vars-'));

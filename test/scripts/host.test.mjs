@@ -7,6 +7,7 @@ import os from 'node:os';
 import { it } from 'node:test';
 import { callerOf } from '../../scripts/operate/vault/vault.mjs';
 import { copyOfProject, env, freePort, project, sharedService, startService } from './service.mjs';
+import { skipped } from './slow.mjs';
 
 /** Documentation addresses: no machine has them. */
 const SPOOFED = '203.0.113.9';
@@ -90,7 +91,7 @@ const own = Object.values(os.networkInterfaces())
 
 it('npm start: the banner names an address that answers', {
   timeout: 120_000,
-  skip: own ? false : 'no other interface',
+  skip: own ? skipped : 'no other interface',
 }, async () => {
   const dir = copyOfProject();
   const service = await startService(dir, { HOST: own, PORT: String(await freePort()) });

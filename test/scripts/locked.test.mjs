@@ -6,9 +6,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { copyOfProject, startService } from './service.mjs';
+import { slow } from './slow.mjs';
 
 it('locked database: every request that needs it is 503 with a time, and the log has no statement', {
-  timeout: 300_000,
+  ...slow(300_000),
 }, async () => {
   const dir = copyOfProject();
   const service = await startService(dir);

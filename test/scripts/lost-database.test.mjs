@@ -10,7 +10,7 @@ import { incompleteness } from '../../scripts/operate/vault/schema.mjs';
 import { lostDatabase, orgsOfGates, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, freePort, launch, runCommand } from './service.mjs';
-import { NEVER_ENDS } from './slow.mjs';
+import { NEVER_ENDS, slow } from './slow.mjs';
 
 /** A vault of an earlier release in the tables of this one. */
 async function vault() {
@@ -99,7 +99,7 @@ it('lost database: nothing begins a new vault beside the gates of the old one', 
 });
 
 it('incomplete database: a missing table, column or index is named, and nothing is backed up without it', {
-  timeout: NEVER_ENDS,
+  ...slow(NEVER_ENDS),
 }, async () => {
   const { dir, state, run, file, change, keep, putBack } = await vault();
   const made = await run('backup', ['--output', 'b.sql']);
@@ -157,7 +157,7 @@ it('incomplete database: a missing table, column or index is named, and nothing 
 });
 
 it('lost database: --new sets the old vault aside, and only where its database is lost', {
-  timeout: NEVER_ENDS,
+  ...slow(NEVER_ENDS),
 }, async () => {
   const { dir, state, run, change } = await vault();
   const refused = await run('start', ['--new'], { PORT: String(await freePort()) });
@@ -175,7 +175,7 @@ it('lost database: --new sets the old vault aside, and only where its database i
 });
 
 it('lost database: doctor names an organisation of which only the gate is left', {
-  timeout: NEVER_ENDS,
+  ...slow(NEVER_ENDS),
 }, async () => {
   const { state, run, file, change } = await vault();
   const [org] = orgsOfGates(state);

@@ -11,9 +11,10 @@ import { gzipSync } from 'node:zlib';
 import { gapsTold, lostRows, newestEntries } from '../../scripts/operate/vault/lost-rows.mjs';
 import { gateFile, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { copyOfProject, runCommand, startService } from './service.mjs';
+import { slow } from './slow.mjs';
 
 it('lost rows: doctor --deep names each, backup --verify some, and restore --rows puts secrets back', {
-  timeout: 300_000,
+  ...slow(300_000),
 }, async () => {
   const dir = copyOfProject();
   const service = await startService(dir);

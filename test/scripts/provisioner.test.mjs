@@ -9,6 +9,7 @@ import path from 'node:path';
 import { after, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { env, freePort, sharedService } from './service.mjs';
+import { skipped } from './slow.mjs';
 
 /** Where a program of PostgreSQL is, or undefined. @param {string} name */
 function find(name) {
@@ -106,7 +107,7 @@ if (skip) process.stderr.write(`The provisioner is NOT tested. ${skip}.\n`);
 
 it('provider: a database role signs in with the value that only the vault has, from issue until revocation', {
   timeout: 150_000,
-  skip,
+  skip: skip || skipped,
 }, async () => {
   const [postgres, { dir, ...service }] = await Promise.all([startPostgres(), sharedService()]);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');

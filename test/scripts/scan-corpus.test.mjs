@@ -6,6 +6,7 @@ import { registerHooks } from 'node:module';
 import path from 'node:path';
 import { test } from 'node:test';
 import { root } from '../../scripts/shared/wrangler.mjs';
+import { slow } from './slow.mjs';
 
 // The sources name files without their extension.
 registerHooks({
@@ -51,7 +52,7 @@ test('scan: finds in the tests of this project the vectors that are keys and tok
   ]);
 });
 
-test('scan: finds nothing in installed packages, except tokens in their tests', () => {
+test('scan: finds nothing in installed packages, except tokens in their tests', slow(120_000), () => {
   const { bytes, found } = foundIn('node_modules');
   assert.ok(bytes > 10_000_000, `${bytes} bytes`);
   assert.deepEqual(

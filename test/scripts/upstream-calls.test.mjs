@@ -23,6 +23,7 @@ import { forward } from './domains/upstreams/call/forward';
 import { cutUsePath, isPlainPath } from './domains/upstreams/call/path';
 import { isWebSocket, sendable } from './domains/upstreams/call/request-headers';
 import { errorBody, statusOf } from './errors';
+import { slow } from './slow.mjs';
 let told = [];
 let isOver = false;
 export default {
@@ -456,7 +457,7 @@ test('streams: each event arrives as soon as it is sent', async () => {
   assert.equal((await answer.next()).done, true);
 });
 
-test('streams: 100 MB wait for whoever reads them', async () => {
+test('streams: 100 MB wait for whoever reads them', slow(120_000), async () => {
   const CHUNK = Buffer.alloc(65_536, 'x');
   const TOTAL = 1600;
   let sent = 0;

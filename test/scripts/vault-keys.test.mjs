@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
 import { encrypt } from './envelope.mjs';
 import { project, runScript } from './service.mjs';
+import { slow } from './slow.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'keys-'));
 after(() => fs.rmSync(dir, { recursive: true, force: true }));
@@ -84,7 +85,7 @@ it('backup: a vault is backed up only if its keys open', async () => {
   assert.deepEqual(db.prepare('SELECT * FROM deployment_keys').get(), row);
 });
 
-it('backup: one key that does not open costs only its organisation', async () => {
+it('backup: one key that does not open costs only its organisation', slow(120_000), async () => {
   const { state, db } = vault('one-of-two');
   const OTHER = 'org_0000000000000000000002';
   const sealed = encrypt(master, 'org key', [OTHER, 'k1'], new Uint8Array(32));

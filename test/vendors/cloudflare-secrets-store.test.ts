@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { cloudflareSecretsStore } from '../../src/adapters/sync/cloudflare-secrets-store';
+import { slow } from '../packages/slow.ts';
 import {
   type CloudflareSecretsStoreFake,
   secret,
@@ -122,7 +123,7 @@ it('sync: cloudflare-secrets-store does not see deleted secrets, and creates the
   expect(short(await run(fake, { ALPHA: 'a' }))).toEqual(['ALPHA created']);
 });
 
-it('sync: cloudflare-secrets-store tells an unknown store, and another shape than documented', async () => {
+slow('sync: cloudflare-secrets-store tells an unknown store, and another shape than documented', async () => {
   const fake = await running(startCloudflareSecretsStore());
   const wrong = { ...config, storeId: 'another' };
   expect(short(await sync(cloudflareSecretsStore, wrong, fake, { ALPHA: 'a' }))).toEqual([

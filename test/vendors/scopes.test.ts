@@ -1,10 +1,11 @@
 // Vendors whose variables have one value for each target or context: whatever stands there, a sync changes
 // its own part alone, all of it, and once.
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { SyncAdapter } from '../../src/adapters/sync/adapter';
 import { netlify } from '../../src/adapters/sync/netlify';
 import { vercel } from '../../src/adapters/sync/vercel';
+import { slow } from '../packages/slow.ts';
 import { startNetlify } from './fakes/netlify.ts';
 import type { Fake } from './fakes/server.ts';
 import { startVercel } from './fakes/vercel.ts';
@@ -90,68 +91,74 @@ const groups = (parts: readonly string[]) =>
 const grouped = (parts: readonly string[], of: number[]) =>
   [1, 2, 3].map((group) => parts.filter((_, i) => of[i] === group)).filter((some) => some.length);
 
-it('sync: vercel changes only our targets, regardless of existing variables and lost responses', async () => {
-  const parts = ['production', 'preview', 'development'];
-  const types = fc.constantFrom('plain', 'encrypted', 'sensitive');
-  const there = fc.record({ rows: groups(parts), type: types, branch: fc.boolean() });
-  const cases = fc.record({
-    ...given,
-    targets: fc.subarray(parts, { minLength: 1 }),
-    there: fc.array(there, { minLength: 3, maxLength: 3 }),
-  });
-  await fc.assert(
-    fc.asyncProperty(cases, async ({ targets, there, ...rest }) => {
-      const fake = await running(startVercel());
-      there.forEach(({ rows, type, branch }, i) => {
-        const key = KEYS[i] as string;
-        for (const target of grouped(parts, rows))
-          fake.add({
-            key,
-            value: 'theirs',
-            target,
-            type: type === 'sensitive' && target.includes('development') ? 'encrypted' : type,
-          });
-        if (branch) fake.add({ key, value: 'a branch', target: ['preview'], gitBranch: 'feature' });
-      });
-      const branches = fake.envs.filter(({ gitBranch }) => gitBranch).map((env) => ({ ...env }));
-      const config = { token: fake.token, projectId: fake.project, targets };
-      const held = { parts, value: (key: string, part: string) => fake.value(key, part) };
-      const theirs = await changesItsPart(vercel, config, targets, fake, held, rest);
-      const isOurs = (key: string, part: string) => key in rest.secrets && targets.includes(part);
-      expect(seen(held, (key, part) => !isOurs(key, part))).toEqual(theirs);
-      expect(fake.envs.filter(({ gitBranch }) => gitBranch)).toEqual(branches);
-    }),
-    { numRuns: 40, seed },
-  );
-});
+slow(
+  'sync: vercel changes only our targets, regardless of existing variables and lost responses',
+  async () => {
+    const parts = ['production', 'preview', 'development'];
+    const types = fc.constantFrom('plain', 'encrypted', 'sensitive');
+    const there = fc.record({ rows: groups(parts), type: types, branch: fc.boolean() });
+    const cases = fc.record({
+      ...given,
+      targets: fc.subarray(parts, { minLength: 1 }),
+      there: fc.array(there, { minLength: 3, maxLength: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ targets, there, ...rest }) => {
+        const fake = await running(startVercel());
+        there.forEach(({ rows, type, branch }, i) => {
+          const key = KEYS[i] as string;
+          for (const target of grouped(parts, rows))
+            fake.add({
+              key,
+              value: 'theirs',
+              target,
+              type: type === 'sensitive' && target.includes('development') ? 'encrypted' : type,
+            });
+          if (branch) fake.add({ key, value: 'a branch', target: ['preview'], gitBranch: 'feature' });
+        });
+        const branches = fake.envs.filter(({ gitBranch }) => gitBranch).map((env) => ({ ...env }));
+        const config = { token: fake.token, projectId: fake.project, targets };
+        const held = { parts, value: (key: string, part: string) => fake.value(key, part) };
+        const theirs = await changesItsPart(vercel, config, targets, fake, held, rest);
+        const isOurs = (key: string, part: string) => key in rest.secrets && targets.includes(part);
+        expect(seen(held, (key, part) => !isOurs(key, part))).toEqual(theirs);
+        expect(fake.envs.filter(({ gitBranch }) => gitBranch)).toEqual(branches);
+      }),
+      { numRuns: 40, seed },
+    );
+  },
+);
 
-it('sync: netlify changes only our contexts, regardless of existing variables and lost responses', async () => {
-  const parts = ['production', 'deploy-preview', 'branch-deploy', 'dev'];
-  const there = fc.record({ rows: groups(parts), all: fc.boolean(), isSecret: fc.boolean() });
-  const cases = fc.record({
-    ...given,
-    contexts: fc.subarray(parts, { minLength: 1 }),
-    there: fc.array(there, { minLength: 3, maxLength: 3 }),
-  });
-  await fc.assert(
-    fc.asyncProperty(cases, async ({ contexts, there, ...rest }) => {
-      const fake = await running(startNetlify());
-      there.forEach(({ rows, all, isSecret }, i) => {
-        const values = Object.fromEntries(
-          grouped(parts, rows)
-            .flat()
-            .map((context) => [context, 'theirs']),
-        );
-        const more: Record<string, string> = all && !isSecret ? { all: 'theirs' } : {};
-        if (Object.keys({ ...values, ...more }).length)
-          fake.add(KEYS[i] as string, { ...values, ...more }, { is_secret: isSecret });
-      });
-      const config = { token: fake.token, accountId: fake.account, siteId: fake.site, contexts };
-      const held = { parts, value: (key: string, part: string) => fake.value(key, part) };
-      const theirs = await changesItsPart(netlify, config, contexts, fake, held, rest);
-      const isOurs = (key: string, part: string) => key in rest.secrets && contexts.includes(part);
-      expect(seen(held, (key, part) => !isOurs(key, part))).toEqual(theirs);
-    }),
-    { numRuns: 40, seed },
-  );
-});
+slow(
+  'sync: netlify changes only our contexts, regardless of existing variables and lost responses',
+  async () => {
+    const parts = ['production', 'deploy-preview', 'branch-deploy', 'dev'];
+    const there = fc.record({ rows: groups(parts), all: fc.boolean(), isSecret: fc.boolean() });
+    const cases = fc.record({
+      ...given,
+      contexts: fc.subarray(parts, { minLength: 1 }),
+      there: fc.array(there, { minLength: 3, maxLength: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ contexts, there, ...rest }) => {
+        const fake = await running(startNetlify());
+        there.forEach(({ rows, all, isSecret }, i) => {
+          const values = Object.fromEntries(
+            grouped(parts, rows)
+              .flat()
+              .map((context) => [context, 'theirs']),
+          );
+          const more: Record<string, string> = all && !isSecret ? { all: 'theirs' } : {};
+          if (Object.keys({ ...values, ...more }).length)
+            fake.add(KEYS[i] as string, { ...values, ...more }, { is_secret: isSecret });
+        });
+        const config = { token: fake.token, accountId: fake.account, siteId: fake.site, contexts };
+        const held = { parts, value: (key: string, part: string) => fake.value(key, part) };
+        const theirs = await changesItsPart(netlify, config, contexts, fake, held, rest);
+        const isOurs = (key: string, part: string) => key in rest.secrets && contexts.includes(part);
+        expect(seen(held, (key, part) => !isOurs(key, part))).toEqual(theirs);
+      }),
+      { numRuns: 40, seed },
+    );
+  },
+);

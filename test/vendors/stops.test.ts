@@ -6,6 +6,7 @@ import type { SyncAdapter } from '../../src/adapters/sync/adapter';
 import type { Permission } from '../../src/domains/syncs/gate/run';
 import { permitOf } from '../../src/domains/syncs/permit';
 import { createPermits } from '../../src/gate/request/permits';
+import { few } from '../packages/slow.ts';
 import { configOf, platforms } from './fakes/all.ts';
 import type { Fake } from './fakes/server.ts';
 import { startVercel } from './fakes/vercel.ts';
@@ -69,7 +70,7 @@ async function stoppedAt(
   return { late, calls, synced };
 }
 
-it.each(Object.keys(platforms))(
+it.each(few(Object.keys(platforms), 6))(
   'sync: nothing is sent to %s after the reply to what stops a sync',
   { timeout: 60_000 },
   async (name) => {

@@ -1,6 +1,7 @@
 // An environment of more secrets than the vault answers at once: svc run and svc export show one revision of
 // it.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { call } from '../../../test/packages/vault.mjs';
 import { type Given, type Machine, signedIn } from './harness.ts';
 
@@ -34,7 +35,7 @@ describe('run', () => {
   const script = `const names = Object.keys(process.env).filter((name) => name.startsWith('N_'));
     process.stdout.write(JSON.stringify([names.length, names.every((name) => process.env[name] === 'value ' + name.slice(2))]))`;
 
-  it('run: the command gets all of them', async () => {
+  slow('run: the command gets all of them', async () => {
     const ran = await machine.spawn(['run', '--', process.execPath, '-e', script]).done;
     expect([ran.stderr, ran.stdout]).toEqual(['', `[${COUNT},true]`]);
   });
@@ -45,7 +46,7 @@ describe('run', () => {
     expect([ran.code, count()]).toEqual([0, 1]);
   });
 
-  it('run: a change between pages starts the read again, and constant change is an error', async () => {
+  slow('run: a change between pages starts the read again, and constant change is an error', async () => {
     const once = before('cursor=', async (n) => n === 1 && put('OTHER', '1'));
     expect([(await machine.svc(['run', '--', 'true'], once.given)).code, once.count()]).toEqual([0, 2]);
     const always = before('cursor=', async (n) => put('OTHER', `again ${n}`));
@@ -72,7 +73,7 @@ describe('export', () => {
     expect(count()).toBe(7);
   });
 
-  it('export: a secret that is deleted between parts is left out, and a new one is there', async () => {
+  slow('export: a secret that is deleted between parts is left out, and a new one is there', async () => {
     const { id } = await put('O_DELETED', 'x');
     const { given } = before('/generate', async (n) => {
       if (n !== 3) return;
@@ -83,7 +84,7 @@ describe('export', () => {
     expect(JSON.parse(stdout)).toEqual({ ...data, O_NEW: 'y' });
   });
 
-  it('export: while secrets keep changing it fails, and nothing is printed or written', async () => {
+  slow('export: while secrets keep changing it fails, and nothing is printed or written', async () => {
     const { given } = before('/generate', async (n) => put('N_2050', `changed ${n}`));
     const ran = await machine.svc(['export', '--format', 'json', '--output', 'out.json'], given);
     expect(ran).toMatchObject({ code: 6, stdout: '' });

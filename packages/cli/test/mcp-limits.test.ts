@@ -1,5 +1,6 @@
 // The limits of svc mcp that are stored with an agent credential.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
 import { Machine } from './harness.ts';
 import { type Echo, mcp, startEcho } from './mcp-harness.ts';
@@ -41,7 +42,7 @@ async function created(options: string[]): Promise<string> {
 }
 
 describe('limits', () => {
-  it('limits: a server without options has those of the credential', async () => {
+  slow('limits: a server without options has those of the credential', async () => {
     const token = await created(['--bind', `API_KEY=${echo.host},header=Authorization`]);
     const agent = await mcp(machine, [], { SVC_TOKEN: token });
     try {

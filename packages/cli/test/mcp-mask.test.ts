@@ -1,5 +1,6 @@
 // Masking: in which encodings a value is found in outputs, and in which it is not.
 import { describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { Masker } from '../src/mcp/mask.ts';
 import { expand, referencesIn } from '../src/mcp/references.ts';
 import { tokensOfService } from './tokens.ts';
@@ -248,7 +249,7 @@ describe('masking', () => {
     expect(masked(PLAIN.slice(0, -1), PLAIN)).toBe(PLAIN.slice(0, -1));
   });
 
-  it('masking: a quarter of a megabyte with a hundred values takes less than a few seconds', () => {
+  slow('masking: a quarter of a megabyte with a hundred values takes less than a few seconds', () => {
     const masker = new Masker();
     for (let n = 0; n < 100; n++) masker.add(`K${n}`, `value-${n}-${'x'.repeat(30)}`);
     const started = process.cpuUsage();

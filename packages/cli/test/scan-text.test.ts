@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { few, slow } from '../../../test/packages/slow.ts';
 import { batches, halves, MOST_BYTES, type Part } from '../src/scan/text.ts';
 
 const TOKEN = ['AKIA', 'Y3M2XTF6BQ4LZWNE'].join('');
@@ -35,7 +36,7 @@ const encoded = (encoding: Encoding, text: string) => ENCODINGS[encoding](text);
 const MARKS = ['', 'fffe', 'feff', 'efbbbf', 'fffe0000', '0000feff'];
 
 describe('scan: encodings', () => {
-  it('encoding: a token in any encoding is found at any offset, after any text in any encoding', () => {
+  slow('encoding: a token in any encoding is found at any offset, after any text in any encoding', () => {
     const encoding = fc.constantFrom(...NAMES);
     const piece = fc.tuple(
       encoding,
@@ -94,7 +95,7 @@ describe('scan: encodings', () => {
     expect(textsOf(binary)).toHaveLength(1);
   });
 
-  it('memory: 24 MiB of UTF-16 or of NUL bytes take no more than a few copies of them', () => {
+  slow('memory: 24 MiB of UTF-16 or of NUL bytes take no more than a few copies of them', () => {
     const module = new URL('../src/scan/text.ts', import.meta.url).href;
     const script = `
       import { batches } from ${JSON.stringify(module)};
@@ -125,7 +126,7 @@ describe('scan: parts of a long text', () => {
   }
 
   const UNITS = ['a', '"', '\\', '\n', '\t', '\u0001', '\u007f', 'é', '漢', '😀', 'some words\n'];
-  it.each(UNITS)(
+  it.each(few(UNITS, 3))(
     'request size: parts of repeated %j fit, hold the whole text, and overlap by more than a value',
     (unit) => {
       // Its first characters differ, so that a pair of a repeated character stands at an odd offset.

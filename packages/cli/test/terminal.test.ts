@@ -4,6 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { BIN, type Machine, signedIn, until } from './harness.ts';
 
 const hasScript = spawnSync('script', ['--version']).status === 0;
@@ -60,30 +61,33 @@ describe.skipIf(!hasScript)('terminal', () => {
     expect((await machine.svc(['get', 'PASTED'])).code).toBe(5);
   });
 
-  it('confirmation: no is the default, the prompt names the secret, and a new value in production needs confirmation', async () => {
-    await machine.svc(['set', 'KEPT'], { stdin: 'one' });
-    const declined = await atTerminal(['delete', 'KEPT'], [['Continue?', '\r']]);
-    expect(declined.code).toBe(1);
-    expect(declined.screen).toContain('KEPT in production (version 1)');
-    const replaced = await atTerminal(
-      ['set', 'KEPT'],
-      [
-        ['Value of', 'two\r'],
-        ['Continue?', 'y'],
-      ],
-    );
-    expect(replaced.code).toBe(0);
-    expect((await machine.svc(['get', 'KEPT'])).stdout).toBe('two');
-    const kept = await atTerminal(
-      ['set', 'KEPT'],
-      [
-        ['Value of', 'three\r'],
-        ['Continue?', 'n'],
-      ],
-    );
-    expect(kept.code).toBe(1);
-    expect((await machine.svc(['get', 'KEPT'])).stdout).toBe('two');
-  });
+  slow(
+    'confirmation: no is the default, the prompt names the secret, and a new value in production needs confirmation',
+    async () => {
+      await machine.svc(['set', 'KEPT'], { stdin: 'one' });
+      const declined = await atTerminal(['delete', 'KEPT'], [['Continue?', '\r']]);
+      expect(declined.code).toBe(1);
+      expect(declined.screen).toContain('KEPT in production (version 1)');
+      const replaced = await atTerminal(
+        ['set', 'KEPT'],
+        [
+          ['Value of', 'two\r'],
+          ['Continue?', 'y'],
+        ],
+      );
+      expect(replaced.code).toBe(0);
+      expect((await machine.svc(['get', 'KEPT'])).stdout).toBe('two');
+      const kept = await atTerminal(
+        ['set', 'KEPT'],
+        [
+          ['Value of', 'three\r'],
+          ['Continue?', 'n'],
+        ],
+      );
+      expect(kept.code).toBe(1);
+      expect((await machine.svc(['get', 'KEPT'])).stdout).toBe('two');
+    },
+  );
 
   it('interrupt: Ctrl-C at a prompt exits with 130; during svc run it reaches the command once', async () => {
     expect((await atTerminal(['set', 'NEVER'], [['Value of', '\u0003']])).code).toBe(130);

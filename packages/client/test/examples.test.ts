@@ -5,6 +5,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { freePort } from '../../../test/packages/vault.mjs';
 import { bundle, run } from './bundle.ts';
 import { newVault, until } from './support.ts';
@@ -45,7 +46,7 @@ describe('example', () => {
     expect(given.at(-1)).toBe('Bearer report-one');
   });
 
-  it('Express: requests use the latest key, without a restart', async () => {
+  slow('Express: requests use the latest key, without a restart', async () => {
     const port = await freePort();
     const child = spawn(process.execPath, [path.join(examples, 'express.mjs')], {
       env: { ...env, PORT: String(port) },
@@ -75,7 +76,7 @@ describe('example', () => {
     vi.unstubAllEnvs();
   });
 
-  it('Worker: each request uses its own client', async () => {
+  slow('Worker: each request uses its own client', async () => {
     const worker = run(await bundle(path.join(examples, 'worker')), env);
     const answers = await Promise.all(
       [1, 2, 3].map(async () => (await worker.dispatchFetch('http://worker/')).json()),

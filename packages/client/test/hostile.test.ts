@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { createVault, type VaultOptions } from '@secrets-vault/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { thrown, until } from './support.ts';
 
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void;
@@ -68,7 +69,7 @@ describe('size of a response', () => {
     return taken;
   };
 
-  it('response: an endless body is refused at its bound, and the connection is closed', async () => {
+  slow('response: an endless body is refused at its bound, and the connection is closed', async () => {
     for (const [status, most] of [
       [200, 128],
       [403, 1],
@@ -85,7 +86,7 @@ describe('size of a response', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('response: one that calls itself a stream has the same bound and the same timeout', async () => {
+  slow('response: one that calls itself a stream has the same bound and the same timeout', async () => {
     for (const type of ['application/x-ndjson', 'text/event-stream']) {
       const taken = endless(200, type);
       expect(await thrown(client({ timeout: 300_000 }).get('A'))).toMatchObject({
@@ -153,7 +154,7 @@ describe('size of a response', () => {
     });
   });
 
-  it('response: 16 MiB of values of control characters are read', async () => {
+  slow('response: 16 MiB of values of control characters are read', async () => {
     const value = '\u001f'.repeat(8 * 1024);
     const names = Array.from({ length: 2000 }, (_, n) => `N${n}`);
     handler = answers({
@@ -174,7 +175,7 @@ describe('size of a response', () => {
     expect([taken.bytes < 32 * 1024 * 1024, told]).toEqual([true, []]);
   });
 
-  it('pages: values without a last page end', async () => {
+  slow('pages: values without a last page end', async () => {
     let n = 0;
     handler = (request, response) => {
       const isPage = request.url?.includes('limit=');

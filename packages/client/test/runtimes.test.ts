@@ -7,6 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { bundle, run } from './bundle.ts';
 import { newVault } from './support.ts';
 
@@ -42,7 +43,7 @@ describe('runtime', () => {
     ],
   ];
   for (const [name, program, args] of programs)
-    it.skipIf(!fs.existsSync(program))(`${name}: the whole program holds`, async () => {
+    it.skipIf(!fs.existsSync(program))(`${name}: the whole program holds`, { tags: 'slow' }, async () => {
       const { stdout } = await promisify(execFile)(program, [
         ...args,
         path.join(folder, 'run.mjs'),
@@ -51,7 +52,7 @@ describe('runtime', () => {
       expect(stdout.trim()).toBe(HOLDS);
     });
 
-  it('Workers: the whole program passes in workerd', async () => {
+  slow('Workers: the whole program passes in workerd', async () => {
     const worker = run(module, {});
     const answer = await worker.dispatchFetch('http://worker/', {
       method: 'POST',

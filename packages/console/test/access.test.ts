@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { scopeGroups } from '../src/scopes.ts';
 import { executablePath, expectQuiet, newPerson, openNavigation, type Person, useBrowser } from './person.ts';
 
@@ -284,7 +285,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
-  it('members start at the overview, whatever their role shows them', async () => {
+  slow('members start at the overview, whatever their role shows them', async () => {
     const { api, org, key } = await newPerson();
     for (const role of ['viewer', 'auditor']) {
       const invited = await api('POST', '/members', { name: role, email: `${role}@example.com`, role });

@@ -1,6 +1,7 @@
 // The audit log in the console.
 import fs from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { call } from '../../../test/packages/vault.mjs';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -17,7 +18,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     await call(ann.url, token, 'GET', `/orgs/${ann.org}/secrets/${secret.id}`).catch(() => {});
   });
 
-  it('filters are in the address, and all fields of an entry are shown', async () => {
+  slow('filters are in the address, and all fields of an entry are shown', async () => {
     const { page, go } = ann;
     await go('/audit', 'Audit log');
     await page.getByLabel('Action', { exact: true }).selectOption('secret.read');
@@ -71,7 +72,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
-  it('a link opens any entry of the log, and one to no entry says so', async () => {
+  slow('a link opens any entry of the log, and one to no entry says so', async () => {
     const { page, go, api } = ann;
     const [oldest] = (await api('GET', '/audit-log?action=secret.create')).data;
     // The filters of the address do not match it.
@@ -92,7 +93,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
-  it('dragging over the chart selects a time range', async () => {
+  slow('dragging over the chart selects a time range', async () => {
     const { page, go } = ann;
     await go('/audit?range=1h', 'Audit log');
     const box = await page.locator('.u-over').boundingBox();
@@ -107,7 +108,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
-  it('in follow mode entries of others appear, without the member’s own reads', async () => {
+  slow('in follow mode entries of others appear, without the member’s own reads', async () => {
     const { page, go, api } = ann;
     await go('/audit?show=all', 'Audit log');
     await page.getByRole('button', { name: 'Follow live' }).click();
@@ -118,7 +119,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
-  it('a verification reports that the log is intact, and how many entries were checked', async () => {
+  slow('a verification reports that the log is intact, and how many entries were checked', async () => {
     const { page, go } = ann;
     await go('/audit?tab=integrity', 'Audit log');
     await page.getByRole('button', { name: 'Verify the log' }).click();
@@ -129,7 +130,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
-  it('an export contains the entries that match the filters', async () => {
+  slow('an export contains the entries that match the filters', async () => {
     const { page, go } = ann;
     await go('/audit?action=secret.create', 'Audit log');
     await page.getByRole('button', { name: 'Export' }).click();
@@ -145,7 +146,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
-  it('an actor and a resource are found by name', async () => {
+  slow('an actor and a resource are found by name', async () => {
     const { page, go, api } = ann;
     const [{ id }] = (await api('GET', '/api-keys')).data.filter(
       ({ name }: { name: string }) => name === 'first key',

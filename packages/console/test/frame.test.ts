@@ -1,6 +1,7 @@
 // The frame of every page: the command palette, keyboard shortcuts, dialogs with unsaved input, and pages
 // that cannot be shown.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: the frame of every page', () => {
@@ -11,7 +12,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     await ann.api('POST', '/secrets', { name: 'billing/STRIPE_KEY', type: 'generic', value: 'x' });
   });
 
-  it('the command palette loses no letter of fast typing, and finds names in capitals', async () => {
+  slow('the command palette loses no letter of fast typing, and finds names in capitals', async () => {
     const { page, go } = ann;
     await go('/members', 'Members');
     await page.keyboard.press('Control+k');
@@ -95,7 +96,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     expectQuiet(ann);
   });
 
-  it('in a destructive dialog the focus is on Cancel', async () => {
+  slow('in a destructive dialog the focus is on Cancel', async () => {
     const { page, go, api } = ann;
     const [secret] = (await api('GET', '/secrets')).data;
     await go(`/secrets/${secret.id}`, 'billing/STRIPE_KEY');
@@ -117,7 +118,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     ann.said.length = 0;
   });
 
-  it('a tab of an older version asks to be reloaded', async () => {
+  slow('a tab of an older version asks to be reloaded', async () => {
     const { page, go, context, navigate } = ann;
     await go('/secrets', 'Secrets');
     const gone = /assets\/scans-/;
@@ -130,7 +131,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     ann.said.length = 0;
   });
 
-  it('a page is loaded if the network comes back while a failing Retry is still under way', async () => {
+  slow('a page is loaded if the network comes back while a failing Retry is still under way', async () => {
     const { page, go, context, navigate } = ann;
     await go('/settings', 'Settings');
     const broken = /assets\/list-.*\.js/;
@@ -151,32 +152,35 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     ann.said.length = 0;
   });
 
-  it('a page whose code or styles could not be loaded is loaded by Retry, and once the network is back, without a reload', async () => {
-    const { page, go, context, navigate } = ann;
-    for (const [label, broken] of [
-      ['Devices', /assets\/list-.*\.js/],
-      ['Compliance', /assets\/report-.*\.css/],
-    ] as const) {
-      await go('/settings', 'Settings');
-      await page.evaluate(() => Object.assign(window, { isSame: true }));
-      await context.route(broken, (route) => route.abort());
-      await navigate(label);
-      await page.waitForSelector('h1:text-is("Page could not be loaded")');
-      await page.getByRole('button', { name: 'Retry' }).click();
-      await page.waitForSelector('h1:text-is("Page could not be loaded")');
-      await context.unroute(broken);
-      if (label === 'Devices') await page.getByRole('button', { name: 'Retry' }).click();
-      else await page.evaluate(() => dispatchEvent(new Event('online')));
-      await page.waitForSelector(`h1:text-is("${label}")`);
-      expect(
-        await page.evaluate(() =>
-          [...document.querySelectorAll('link[rel=stylesheet]')].every(
-            (link) => (link as HTMLLinkElement).sheet?.cssRules.length,
+  slow(
+    'a page whose code or styles could not be loaded is loaded by Retry, and once the network is back, without a reload',
+    async () => {
+      const { page, go, context, navigate } = ann;
+      for (const [label, broken] of [
+        ['Devices', /assets\/list-.*\.js/],
+        ['Compliance', /assets\/report-.*\.css/],
+      ] as const) {
+        await go('/settings', 'Settings');
+        await page.evaluate(() => Object.assign(window, { isSame: true }));
+        await context.route(broken, (route) => route.abort());
+        await navigate(label);
+        await page.waitForSelector('h1:text-is("Page could not be loaded")');
+        await page.getByRole('button', { name: 'Retry' }).click();
+        await page.waitForSelector('h1:text-is("Page could not be loaded")');
+        await context.unroute(broken);
+        if (label === 'Devices') await page.getByRole('button', { name: 'Retry' }).click();
+        else await page.evaluate(() => dispatchEvent(new Event('online')));
+        await page.waitForSelector(`h1:text-is("${label}")`);
+        expect(
+          await page.evaluate(() =>
+            [...document.querySelectorAll('link[rel=stylesheet]')].every(
+              (link) => (link as HTMLLinkElement).sheet?.cssRules.length,
+            ),
           ),
-        ),
-      ).toBe(true);
-      expect(await page.evaluate(() => 'isSame' in window)).toBe(true);
-    }
-    ann.said.length = 0;
-  });
+        ).toBe(true);
+        expect(await page.evaluate(() => 'isSame' in window)).toBe(true);
+      }
+      ann.said.length = 0;
+    },
+  );
 });

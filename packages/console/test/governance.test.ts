@@ -1,6 +1,7 @@
 // Approvals, policies, devices and the compliance report.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';
+import { slow } from '../../../test/packages/slow.ts';
 import { executablePath, expectQuiet, newPerson, type Person, settleWithout, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: governance', () => {
@@ -175,7 +176,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     expectQuiet(ann);
   });
 
-  it('a device is registered, assigned and blocked', async () => {
+  slow('a device is registered, assigned and blocked', async () => {
     const { page, go, api } = ann;
     await go('/devices', 'Devices');
     await page.getByRole('button', { name: 'Register device' }).click();
@@ -215,7 +216,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     expectQuiet(ann);
   });
 
-  it('the call of a program is shown whole, as code that wraps, and nothing of it is markup', async () => {
+  slow('the call of a program is shown whole, as code that wraps, and nothing of it is markup', async () => {
     const { page, go, api, org, url } = ann;
     const { enrolment_url } = await api('POST', '/members', {
       name: 'Cy',

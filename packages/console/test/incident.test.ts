@@ -1,5 +1,6 @@
 // Incident response, settings, and the first steps.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { call } from '../../../test/packages/vault.mjs';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -126,7 +127,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expectQuiet(ann);
   });
 
-  it('an environment is created, renamed and deleted, and the organisation is renamed', async () => {
+  slow('an environment is created, renamed and deleted, and the organisation is renamed', async () => {
     const { page, go, api } = ann;
     await go('/settings?tab=environments', 'Settings');
     await page.getByRole('button', { name: 'New environment' }).click();
@@ -150,61 +151,69 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expectQuiet(ann);
   });
 
-  it('a secret is shared with a team, and everything in a list is reachable with the keyboard', async () => {
-    const { page, go, api } = ann;
-    const secret = await api('POST', '/secrets', { name: 'SHARED', type: 'generic', value: 'x' });
-    await api('POST', '/teams', { name: 'Platform' });
-    await go(`/secrets/${secret.id}?tab=shares`, 'SHARED');
-    await page.getByRole('button', { name: 'Share with people' }).click();
-    await page.getByLabel('Share with', { exact: true }).selectOption({ label: 'Team Platform' });
-    await page.getByRole('button', { name: 'Share secret' }).click();
-    await page.getByRole('link', { name: 'Platform' }).waitFor();
-    await go('/secrets?environment=production', 'Secrets');
-    await page.getByRole('link', { name: 'SHARED' }).waitFor();
-    await page.keyboard.press('j');
-    await page.keyboard.press('j');
-    expect(
-      await page.evaluate(() => document.activeElement?.closest('.table-row')?.getAttribute('aria-rowindex')),
-    ).toBe('3');
-    await page.keyboard.press('n');
-    await page.getByRole('dialog', { name: 'New secret' }).waitFor();
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
-    await page.keyboard.press('Escape');
-    expectQuiet(ann);
-  });
+  slow(
+    'a secret is shared with a team, and everything in a list is reachable with the keyboard',
+    async () => {
+      const { page, go, api } = ann;
+      const secret = await api('POST', '/secrets', { name: 'SHARED', type: 'generic', value: 'x' });
+      await api('POST', '/teams', { name: 'Platform' });
+      await go(`/secrets/${secret.id}?tab=shares`, 'SHARED');
+      await page.getByRole('button', { name: 'Share with people' }).click();
+      await page.getByLabel('Share with', { exact: true }).selectOption({ label: 'Team Platform' });
+      await page.getByRole('button', { name: 'Share secret' }).click();
+      await page.getByRole('link', { name: 'Platform' }).waitFor();
+      await go('/secrets?environment=production', 'Secrets');
+      await page.getByRole('link', { name: 'SHARED' }).waitFor();
+      await page.keyboard.press('j');
+      await page.keyboard.press('j');
+      expect(
+        await page.evaluate(() =>
+          document.activeElement?.closest('.table-row')?.getAttribute('aria-rowindex'),
+        ),
+      ).toBe('3');
+      await page.keyboard.press('n');
+      await page.getByRole('dialog', { name: 'New secret' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+      await page.keyboard.press('Escape');
+      expectQuiet(ann);
+    },
+  );
 
-  it('panic requires a typed phrase, revokes all keys, shows the new one once, and keeps this member signed in', async () => {
-    const { page, url, api, go } = ann;
-    const { token } = await api('POST', '/api-keys', { name: 'ended', scopes: ['secrets:read'] });
-    await go('/incident', 'Incident response');
-    await page.getByRole('button', { name: 'Revoke all credentials…' }).click();
-    const dialog = page.getByRole('dialog');
-    const act = dialog.getByRole('button', { name: 'Revoke all credentials' });
-    await dialog.getByLabel('Reason').fill('a laptop was stolen');
-    await dialog.getByLabel('Also revoke API keys and trusts').check();
-    await dialog.getByText('All API keys and trusts are revoked').waitFor();
-    expect(await act.isDisabled()).toBe(true);
-    await dialog.getByLabel('Type “revoke everything” to confirm').fill('revoke everything');
-    const confirmed = page.waitForResponse((answer) => answer.url().endsWith('/auth/confirm'));
-    await act.click();
-    await page.getByRole('heading', { name: 'Your new API key' }).waitFor();
-    expect((await confirmed).status()).toBe(200);
-    const fresh = (await page.locator('dialog .copyable code').textContent()) ?? '';
-    await page.getByRole('button', { name: 'I have saved it' }).click();
-    expect(await page.content()).not.toContain(fresh);
-    await expect(call(url, token, 'GET', '/whoami')).rejects.toThrow(/401/);
-    expect((await call(url, fresh, 'GET', '/whoami')).kind).toBe('api_key');
-    await page.getByText('All credentials were revoked').waitFor();
-    await page.getByRole('link', { name: 'Follow the incident' }).click();
-    await page.waitForSelector('h1:text-is("All credentials revoked")');
-    await page.getByText('Review items from the seven days before').waitFor();
-    await go('/secrets', 'Secrets');
-    // The event stream was closed with everything else, and reports it.
-    expect(ann.said.filter((line) => !/401/.test(line))).toEqual([]);
-    ann.said.length = 0;
-  });
+  slow(
+    'panic requires a typed phrase, revokes all keys, shows the new one once, and keeps this member signed in',
+    async () => {
+      const { page, url, api, go } = ann;
+      const { token } = await api('POST', '/api-keys', { name: 'ended', scopes: ['secrets:read'] });
+      await go('/incident', 'Incident response');
+      await page.getByRole('button', { name: 'Revoke all credentials…' }).click();
+      const dialog = page.getByRole('dialog');
+      const act = dialog.getByRole('button', { name: 'Revoke all credentials' });
+      await dialog.getByLabel('Reason').fill('a laptop was stolen');
+      await dialog.getByLabel('Also revoke API keys and trusts').check();
+      await dialog.getByText('All API keys and trusts are revoked').waitFor();
+      expect(await act.isDisabled()).toBe(true);
+      await dialog.getByLabel('Type “revoke everything” to confirm').fill('revoke everything');
+      const confirmed = page.waitForResponse((answer) => answer.url().endsWith('/auth/confirm'));
+      await act.click();
+      await page.getByRole('heading', { name: 'Your new API key' }).waitFor();
+      expect((await confirmed).status()).toBe(200);
+      const fresh = (await page.locator('dialog .copyable code').textContent()) ?? '';
+      await page.getByRole('button', { name: 'I have saved it' }).click();
+      expect(await page.content()).not.toContain(fresh);
+      await expect(call(url, token, 'GET', '/whoami')).rejects.toThrow(/401/);
+      expect((await call(url, fresh, 'GET', '/whoami')).kind).toBe('api_key');
+      await page.getByText('All credentials were revoked').waitFor();
+      await page.getByRole('link', { name: 'Follow the incident' }).click();
+      await page.waitForSelector('h1:text-is("All credentials revoked")');
+      await page.getByText('Review items from the seven days before').waitFor();
+      await go('/secrets', 'Secrets');
+      // The event stream was closed with everything else, and reports it.
+      expect(ann.said.filter((line) => !/401/.test(line))).toEqual([]);
+      ann.said.length = 0;
+    },
+  );
 
   it('a second passkey is added, renamed and removed', async () => {
     const { page, go, context } = ann;

@@ -1,5 +1,6 @@
 // Integrations in the console, against targets on this machine.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 import { startTarget, type Target } from './targets.ts';
 
@@ -26,7 +27,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     });
   const stored = (text: string) => Buffer.from(text).toString('base64');
 
-  it('a sync shows a preview before it writes, and the result for each name afterwards', async () => {
+  slow('a sync shows a preview before it writes, and the result for each name afterwards', async () => {
     const { page, go, api } = ann;
     target.data = { OLD: stored('x'), DATABASE_URL: stored('older') };
     await go('/syncs/new?platform=kubernetes', 'Connect Kubernetes');
@@ -104,7 +105,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     ann.said.length = 0;
   });
 
-  it('a running sync shows its status, and can be cancelled', async () => {
+  slow('a running sync shows its status, and can be cancelled', async () => {
     const { page, go, api } = ann;
     const { id } = await cluster('Slow cluster');
     let release = () => {};
@@ -127,7 +128,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a connection is tested, and a sync run once, without storing it', async () => {
+  slow('a connection is tested, and a sync run once, without storing it', async () => {
     const { page, go, api } = ann;
     const before = (await api('GET', '/integrations')).data.length;
     await go('/syncs/new?platform=kubernetes', 'Connect Kubernetes');
@@ -148,7 +149,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a connection with a changed target asks for its credentials again', async () => {
+  slow('a connection with a changed target asks for its credentials again', async () => {
     const { page, go, api } = ann;
     const { id } = await cluster('Moved cluster');
     await go(`/syncs/connections/${id}`, 'Moved cluster');
@@ -168,7 +169,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('an error about a field of the platform is shown at the field, and the input is kept', async () => {
+  slow('an error about a field of the platform is shown at the field, and the input is kept', async () => {
     const { page, go } = ann;
     ann.said.length = 0;
     await go('/syncs/new?platform=kubernetes', 'Connect Kubernetes');
@@ -229,7 +230,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a webhook whose URL is a credential is changed without it', async () => {
+  slow('a webhook whose URL is a credential is changed without it', async () => {
     const { page, go, api } = ann;
     const { id } = await api('POST', '/webhooks', {
       url: `${target.url}/hook?token=hidden-in-the-url`,
@@ -251,7 +252,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a scan finds a stored value in pasted text and in a dropped file', async () => {
+  slow('a scan finds a stored value in pasted text and in a dropped file', async () => {
     const { page, go, api } = ann;
     const { id } = await api('POST', '/secrets', {
       name: 'LEAKED',
@@ -280,7 +281,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a scan that revokes shows the consequences first', async () => {
+  slow('a scan that revokes shows the consequences first', async () => {
     const { page, go, api } = ann;
     const { id, token } = await api('POST', '/api-keys', { name: 'leaked', scopes: ['secrets:list'] });
     await go('/scans', 'Leak scans');

@@ -1,5 +1,6 @@
 // Leaving a page with something unsaved, and what stays in the clipboard.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import {
   addAuthenticator,
   executablePath,
@@ -16,50 +17,53 @@ describe.skipIf(!executablePath)('console: leaving a page', () => {
     ann = await newPerson();
   });
 
-  it('Back and links ask before a token that is shown once or typed input is lost, and leave if the member agrees', async () => {
-    const { page, go, navigate, api } = ann;
-    const question = page.getByRole('dialog', { name: 'Leave this page?' });
-    await go('/members', 'Members');
-    await navigate('Credentials');
-    await page.getByRole('button', { name: 'New API key' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Name', { exact: true }).fill('ci');
-    await page.goBack();
-    await question.getByText('What you typed is not saved.').waitFor();
-    expect(new URL(page.url()).pathname).toBe('/console/credentials');
-    await question.getByRole('button', { name: 'Stay' }).click();
-    expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('ci');
-    await dialog.getByRole('button', { name: 'Create API key' }).click();
-    const token = page.locator('.copyable code');
-    await token.waitFor();
-    const shown = await token.textContent();
-    await page.goBack();
-    await question.getByText('it is shown only once').waitFor();
-    await page.keyboard.press('Enter');
-    await question.waitFor({ state: 'detached' });
-    expect(await token.textContent()).toBe(shown);
-    expect(new URL(page.url()).pathname).toBe('/console/credentials');
-    await page.goBack();
-    await question.getByRole('button', { name: 'Leave' }).click();
-    await page.waitForSelector('h1:text-is("Members")');
-    expect((await api('GET', '/api-keys')).data).toHaveLength(2);
+  slow(
+    'Back and links ask before a token that is shown once or typed input is lost, and leave if the member agrees',
+    async () => {
+      const { page, go, navigate, api } = ann;
+      const question = page.getByRole('dialog', { name: 'Leave this page?' });
+      await go('/members', 'Members');
+      await navigate('Credentials');
+      await page.getByRole('button', { name: 'New API key' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Name', { exact: true }).fill('ci');
+      await page.goBack();
+      await question.getByText('What you typed is not saved.').waitFor();
+      expect(new URL(page.url()).pathname).toBe('/console/credentials');
+      await question.getByRole('button', { name: 'Stay' }).click();
+      expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('ci');
+      await dialog.getByRole('button', { name: 'Create API key' }).click();
+      const token = page.locator('.copyable code');
+      await token.waitFor();
+      const shown = await token.textContent();
+      await page.goBack();
+      await question.getByText('it is shown only once').waitFor();
+      await page.keyboard.press('Enter');
+      await question.waitFor({ state: 'detached' });
+      expect(await token.textContent()).toBe(shown);
+      expect(new URL(page.url()).pathname).toBe('/console/credentials');
+      await page.goBack();
+      await question.getByRole('button', { name: 'Leave' }).click();
+      await page.waitForSelector('h1:text-is("Members")');
+      expect((await api('GET', '/api-keys')).data).toHaveLength(2);
 
-    // On a page, a link asks too; what is saved is not asked about.
-    await navigate('Settings');
-    const name = page.getByLabel('Name', { exact: true });
-    await name.fill('Ann and friends');
-    await navigate('Teams');
-    await question.getByText('What you typed is not saved.').waitFor();
-    await question.getByRole('button', { name: 'Stay' }).click();
-    expect(await name.inputValue()).toBe('Ann and friends');
-    if (await page.getByRole('button', { name: 'Close navigation' }).first().isVisible())
-      await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Save changes' }).click();
-    await page.getByText('Organisation saved').waitFor();
-    await navigate('Teams');
-    await page.waitForSelector('h1:text-is("Teams")');
-    expectQuiet(ann);
-  });
+      // On a page, a link asks too; what is saved is not asked about.
+      await navigate('Settings');
+      const name = page.getByLabel('Name', { exact: true });
+      await name.fill('Ann and friends');
+      await navigate('Teams');
+      await question.getByText('What you typed is not saved.').waitFor();
+      await question.getByRole('button', { name: 'Stay' }).click();
+      expect(await name.inputValue()).toBe('Ann and friends');
+      if (await page.getByRole('button', { name: 'Close navigation' }).first().isVisible())
+        await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Save changes' }).click();
+      await page.getByText('Organisation saved').waitFor();
+      await navigate('Teams');
+      await page.waitForSelector('h1:text-is("Teams")');
+      expectQuiet(ann);
+    },
+  );
 
   it('a copied value is cleared from the clipboard, without the focus as soon as the page has it again', async () => {
     const { page, go, api, context, url } = ann;

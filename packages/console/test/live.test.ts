@@ -1,5 +1,6 @@
 // Changes of others appear on every page that lists something, and a console at rest asks for nothing.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: live', () => {
@@ -59,7 +60,7 @@ describe.skipIf(!executablePath)('console: live', () => {
     ['/settings?tab=environments', '/environments', { name: 'Zebra Place', slug: 'newest' }, 'Zebra Place'],
   ];
 
-  it('what others create appears on each page without a reload', async () => {
+  slow('what others create appears on each page without a reload', async () => {
     const { page, go, api } = ann;
     let last = '';
     for (const [at, path, body, shown] of changes) {
@@ -93,7 +94,7 @@ describe.skipIf(!executablePath)('console: live', () => {
     expectQuiet(ann);
   });
 
-  it('an admin of one environment, who sees no events of approvals, asks again how many wait', async () => {
+  slow('an admin of one environment, who sees no events of approvals, asks again how many wait', async () => {
     const { api, org, key } = await newPerson();
     const member = { email: 'one@example.com', name: 'One', role: 'admin', environments: ['staging'] };
     const { enrolment_url } = await api('POST', '/members', member);
@@ -117,7 +118,7 @@ describe.skipIf(!executablePath)('console: live', () => {
     expectQuiet(one);
   });
 
-  it('a burst of changes is read again once, and a page at rest asks for nothing', async () => {
+  slow('a burst of changes is read again once, and a page at rest asks for nothing', async () => {
     const { page, go, api } = ann;
     await go('/secrets?path=burst/', 'Secrets');
     await page.waitForFunction(() => !document.querySelector('.skeleton'));
@@ -148,6 +149,7 @@ describe.skipIf(!executablePath)('console: live', () => {
     ['auditor', '/audit', 'audit-log', /\/events\/|format=ndjson/],
   ])(
     'the role %s reads old data again when the tab is shown, and no more than that',
+    { tags: 'slow' },
     async (role, at, again, never) => {
       const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
       const mia = await newPerson({

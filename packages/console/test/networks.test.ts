@@ -3,6 +3,7 @@
 // on slow 3G, and uses up the requests of a session.
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { startProxy } from '../../../test/packages/proxy.mjs';
+import { slow } from '../../../test/packages/slow.ts';
 import { paths } from './everything.ts';
 import { executablePath, newPerson, openNavigation, type Person, useBrowser } from './person.ts';
 
@@ -42,38 +43,42 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
     error: { code, message, docs: `${ann.url}/docs/errors/${code}` },
   });
 
-  it('on slow 3G, every page shows its frame and a skeleton first, and its layout is stable', async () => {
-    const { page, go, devtools, url } = ann;
-    await page.addInitScript(() => {
-      const observed = { isBlank: false, shift: 0 };
-      Object.assign(window, { observed });
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries() as unknown as { value: number; hadRecentInput: boolean }[])
-          if (!entry.hadRecentInput) observed.shift += entry.value;
-      }).observe({ type: 'layout-shift', buffered: true });
-      const look = () => {
-        const isParsed = document.readyState !== 'loading';
-        if (isParsed && !document.querySelector('.shell :is(.skeleton, .skeleton-head, h1)'))
-          observed.isBlank = true;
+  slow(
+    'on slow 3G, every page shows its frame and a skeleton first, and its layout is stable',
+    { timeout: 900_000 },
+    async () => {
+      const { page, go, devtools, url } = ann;
+      await page.addInitScript(() => {
+        const observed = { isBlank: false, shift: 0 };
+        Object.assign(window, { observed });
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries() as unknown as { value: number; hadRecentInput: boolean }[])
+            if (!entry.hadRecentInput) observed.shift += entry.value;
+        }).observe({ type: 'layout-shift', buffered: true });
+        const look = () => {
+          const isParsed = document.readyState !== 'loading';
+          if (isParsed && !document.querySelector('.shell :is(.skeleton, .skeleton-head, h1)'))
+            observed.isBlank = true;
+          requestAnimationFrame(look);
+        };
         requestAnimationFrame(look);
-      };
-      requestAnimationFrame(look);
-    });
-    // Its files are cached, as on every visit but the first.
-    if (!process.env.SLOW) await go('/secrets', 'Secrets');
-    await devtools.send('Network.enable');
-    await devtools.send('Network.emulateNetworkConditions', SLOW_3G);
-    for (const path of process.env.SLOW ? plain : ['/secrets']) {
-      await page.goto(`${url}/console${path}`);
-      await page.waitForSelector('#main h1');
-      await page.waitForFunction(() => !document.querySelector('.skeleton'));
-      const observed: Observed = await page.evaluate(
-        () => (window as unknown as { observed: Observed }).observed,
-      );
-      expect(observed.isBlank, path).toBe(false);
-      expect(observed.shift, path).toBeLessThan(0.1);
-    }
-  }, 900_000);
+      });
+      // Its files are cached, as on every visit but the first.
+      if (!process.env.SLOW) await go('/secrets', 'Secrets');
+      await devtools.send('Network.enable');
+      await devtools.send('Network.emulateNetworkConditions', SLOW_3G);
+      for (const path of process.env.SLOW ? plain : ['/secrets']) {
+        await page.goto(`${url}/console${path}`);
+        await page.waitForSelector('#main h1');
+        await page.waitForFunction(() => !document.querySelector('.skeleton'));
+        const observed: Observed = await page.evaluate(
+          () => (window as unknown as { observed: Observed }).observed,
+        );
+        expect(observed.isBlank, path).toBe(false);
+        expect(observed.shift, path).toBeLessThan(0.1);
+      }
+    },
+  );
 
   it('a click has its effect before the service answers', async () => {
     const { page, go } = ann;
@@ -121,44 +126,50 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
     return { dialog, store: dialog.getByRole('button', { name: 'Store secret' }) };
   };
 
-  it('a busy service is asked again; then the dialog says so, keeps its input, and can be sent again', async () => {
-    const { page, api } = ann;
-    const { dialog, store } = await fill('AFTER_503');
-    const body = refused('UNAVAILABLE', 'The service cannot process this request right now.');
-    proxy.fail({ kind: 'refuse', status: 503, body, when: is('POST', '/secrets'), times: 4 });
-    await store.click();
-    await page.locator('[data-busy]').waitFor();
-    // Pressing again changes nothing.
-    await store.click({ force: true });
-    await dialog.getByText('The service cannot process this request right now.').waitFor();
-    expect(proxy.count('POST', '/secrets')).toBe(4);
-    expect(await dialog.getByLabel('Value', { exact: true }).inputValue()).toBe('typed-once');
-    await store.click();
-    await page.waitForSelector('h1:text-is("AFTER_503")');
-    expect((await api('GET', '/secrets?prefix=AFTER_503')).data).toHaveLength(1);
-  });
+  slow(
+    'a busy service is asked again; then the dialog says so, keeps its input, and can be sent again',
+    async () => {
+      const { page, api } = ann;
+      const { dialog, store } = await fill('AFTER_503');
+      const body = refused('UNAVAILABLE', 'The service cannot process this request right now.');
+      proxy.fail({ kind: 'refuse', status: 503, body, when: is('POST', '/secrets'), times: 4 });
+      await store.click();
+      await page.locator('[data-busy]').waitFor();
+      // Pressing again changes nothing.
+      await store.click({ force: true });
+      await dialog.getByText('The service cannot process this request right now.').waitFor();
+      expect(proxy.count('POST', '/secrets')).toBe(4);
+      expect(await dialog.getByLabel('Value', { exact: true }).inputValue()).toBe('typed-once');
+      await store.click();
+      await page.waitForSelector('h1:text-is("AFTER_503")');
+      expect((await api('GET', '/secrets?prefix=AFTER_503')).data).toHaveLength(1);
+    },
+  );
 
-  it('a refusal for too many requests says when to try again, and is not repeated before that', async () => {
-    const { page, go } = ann;
-    const body = refused('RATE_LIMITED', 'Too many requests in the last minute.');
-    const { dialog, store } = await fill('AFTER_429');
-    const limited = { kind: 'refuse', status: 429, headers: { 'Retry-After': '40' }, body } as const;
-    proxy.fail({ ...limited, when: is('POST', '/secrets') });
-    await store.click();
-    await dialog.getByText('Too many requests in the last minute.').waitFor();
-    await dialog.getByText('Try again in 40 seconds.').waitFor();
-    expect(proxy.count('POST', '/secrets')).toBe(1);
-    await store.click();
-    await page.waitForSelector('h1:text-is("AFTER_429")');
-    // A page says so too.
-    // More than once: the event stream makes a page read again when it opens.
-    proxy.fail({ ...limited, when: is('GET', '/teams?'), times: 9 });
-    await go('/teams', 'Teams');
-    await page.getByText('Try again in 40 seconds.').waitFor();
-    proxy.reset();
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('No teams yet').waitFor();
-  });
+  slow(
+    'a refusal for too many requests says when to try again, and is not repeated before that',
+    async () => {
+      const { page, go } = ann;
+      const body = refused('RATE_LIMITED', 'Too many requests in the last minute.');
+      const { dialog, store } = await fill('AFTER_429');
+      const limited = { kind: 'refuse', status: 429, headers: { 'Retry-After': '40' }, body } as const;
+      proxy.fail({ ...limited, when: is('POST', '/secrets') });
+      await store.click();
+      await dialog.getByText('Too many requests in the last minute.').waitFor();
+      await dialog.getByText('Try again in 40 seconds.').waitFor();
+      expect(proxy.count('POST', '/secrets')).toBe(1);
+      await store.click();
+      await page.waitForSelector('h1:text-is("AFTER_429")');
+      // A page says so too.
+      // More than once: the event stream makes a page read again when it opens.
+      proxy.fail({ ...limited, when: is('GET', '/teams?'), times: 9 });
+      await go('/teams', 'Teams');
+      await page.getByText('Try again in 40 seconds.').waitFor();
+      proxy.reset();
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByText('No teams yet').waitFor();
+    },
+  );
 
   it.skipIf(!process.env.SLOW)(
     'a member whose session has used up its requests is told when to try again',
@@ -184,7 +195,7 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
     },
   );
 
-  it('a key whose creation was cut off is created once, however often its member tries', async () => {
+  slow('a key whose creation was cut off is created once, however often its member tries', async () => {
     const { page, go, api } = ann;
     await go('/credentials', 'Credentials');
     await page.getByRole('button', { name: 'New API key' }).click();

@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { fill } from './everything.ts';
 import { doors, walk, watchKeyboard } from './keyboard.ts';
 import { type Look, looks, nameOf, tooWide } from './look.ts';
@@ -114,7 +115,7 @@ describe.skipIf(!executablePath)('console: every page', () => {
     expect(found.inaccessible).toEqual([]);
   });
 
-  it('gives the focus back when Escape closes what a button has opened', async () => {
+  slow('gives the focus back when Escape closes what a button has opened', { timeout: 900_000 }, async () => {
     const { page, go } = ann;
     await page.route('**/api/v1/orgs/**', (route) =>
       route.request().method() === 'GET' ? route.continue() : route.abort(),
@@ -132,7 +133,7 @@ describe.skipIf(!executablePath)('console: every page', () => {
       wrong.push(...(await doors(page, open)).map((what) => `${address}: ${what}`));
     }
     expect(wrong).toEqual([]);
-  }, 900_000);
+  });
 
   it('gives everything that a click does to the keyboard, and shows where the focus is', () => {
     expect(found.stuck).toEqual([]);

@@ -1,5 +1,6 @@
 // The regions of an organisation in its settings.
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: regions', () => {
@@ -64,7 +65,7 @@ describe.skipIf(!executablePath)('console: regions', () => {
     await api('PATCH', '', { regions: [] });
   });
 
-  it('says what the service refuses', async () => {
+  slow('says what the service refuses', async () => {
     const { go } = ann;
     await go('/settings', 'Settings');
     await choose('In chosen regions');

@@ -1,6 +1,7 @@
 // The console during failures: of the network, the service, the session, or for lack of permission. SLOW=1
 // visits every page as each role.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { paths } from './everything.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -63,7 +64,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
-  it('if a page of a list is refused, the rows before it stay, and it can be retried', async () => {
+  slow('if a page of a list is refused, the rows before it stay, and it can be retried', async () => {
     const { page, go, said } = ann;
     const error = {
       code: 'UNAVAILABLE',
@@ -86,31 +87,34 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
-  it('a change whose response was lost, and whose effect the page has shown since, can be made once more', async () => {
-    const { page, go, api, said } = ann;
-    const { id } = await api('POST', '/secrets', { name: 'LOST', type: 'password', generate: {} });
-    await go(`/secrets/${id}`, 'LOST');
-    const rotate = async () => {
-      await page.getByRole('button', { name: 'Rotate', exact: true }).click();
-      await page.getByRole('button', { name: 'Rotate secret' }).click();
-    };
-    await page.route('**/rotate', async (route) => {
-      await route.fetch();
-      await route.abort('connectionreset');
-    });
-    await rotate();
-    await page.getByText('Cannot reach the service').first().waitFor();
-    await page.unroute('**/rotate');
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.locator('.facts').getByText('2 by', { exact: false }).waitFor();
-    await rotate();
-    await page.getByRole('dialog', { name: 'LOST rotated' }).waitFor();
-    expect(await api('GET', `/secrets/${id}`)).toMatchObject({ version: 3 });
-    await page.keyboard.press('Escape');
-    said.length = 0;
-  });
+  slow(
+    'a change whose response was lost, and whose effect the page has shown since, can be made once more',
+    async () => {
+      const { page, go, api, said } = ann;
+      const { id } = await api('POST', '/secrets', { name: 'LOST', type: 'password', generate: {} });
+      await go(`/secrets/${id}`, 'LOST');
+      const rotate = async () => {
+        await page.getByRole('button', { name: 'Rotate', exact: true }).click();
+        await page.getByRole('button', { name: 'Rotate secret' }).click();
+      };
+      await page.route('**/rotate', async (route) => {
+        await route.fetch();
+        await route.abort('connectionreset');
+      });
+      await rotate();
+      await page.getByText('Cannot reach the service').first().waitFor();
+      await page.unroute('**/rotate');
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await page.locator('.facts').getByText('2 by', { exact: false }).waitFor();
+      await rotate();
+      await page.getByRole('dialog', { name: 'LOST rotated' }).waitFor();
+      expect(await api('GET', `/secrets/${id}`)).toMatchObject({ version: 3 });
+      await page.keyboard.press('Escape');
+      said.length = 0;
+    },
+  );
 
-  it('a form keeps its input when the session ends, and can be sent after signing in again', async () => {
+  slow('a form keeps its input when the session ends, and can be sent after signing in again', async () => {
     const { page, go, api, said } = ann;
     await go('/secrets?path=many/', 'Secrets');
     await page.getByRole('button', { name: 'New secret' }).click();
@@ -129,37 +133,40 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
-  it('values that were typed are dropped two minutes after the session has ended, and other input is kept', async () => {
-    const { page, go, said } = ann;
-    await page.clock.install();
-    await go('/secrets?path=many/', 'Secrets');
-    await page.getByRole('button', { name: 'New secret' }).click();
-    await page.getByLabel('Name', { exact: true }).fill('many/TYPED_AGAIN');
-    await page.getByLabel('Value', { exact: true }).fill('dropped-value');
-    await endElsewhere(ann);
-    await page.getByText('Values of secrets are removed from it after 2 minutes').waitFor();
-    const typed = () => page.locator('textarea').first().inputValue();
-    await page.clock.fastForward(110_000);
-    expect(await typed()).toBe('dropped-value');
-    await page.clock.fastForward(20_000);
-    await page.getByText('without values of secrets').waitFor();
-    expect(await typed()).toBe('');
-    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-    await page.getByText('Removed because your session had ended').waitFor();
-    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('many/TYPED_AGAIN');
-    // An empty value is not stored in its place.
-    await page.getByRole('button', { name: 'Store secret' }).click();
-    expect(
-      await page
-        .locator('textarea')
-        .first()
-        .evaluate((field: HTMLTextAreaElement) => field.validity.valueMissing),
-    ).toBe(true);
-    await page.getByLabel('Value', { exact: true }).fill('typed-again');
-    await page.getByRole('button', { name: 'Store secret' }).click();
-    await page.waitForSelector('h1:text-is("many/TYPED_AGAIN")');
-    said.length = 0;
-  });
+  slow(
+    'values that were typed are dropped two minutes after the session has ended, and other input is kept',
+    async () => {
+      const { page, go, said } = ann;
+      await page.clock.install();
+      await go('/secrets?path=many/', 'Secrets');
+      await page.getByRole('button', { name: 'New secret' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('many/TYPED_AGAIN');
+      await page.getByLabel('Value', { exact: true }).fill('dropped-value');
+      await endElsewhere(ann);
+      await page.getByText('Values of secrets are removed from it after 2 minutes').waitFor();
+      const typed = () => page.locator('textarea').first().inputValue();
+      await page.clock.fastForward(110_000);
+      expect(await typed()).toBe('dropped-value');
+      await page.clock.fastForward(20_000);
+      await page.getByText('without values of secrets').waitFor();
+      expect(await typed()).toBe('');
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await page.getByText('Removed because your session had ended').waitFor();
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('many/TYPED_AGAIN');
+      // An empty value is not stored in its place.
+      await page.getByRole('button', { name: 'Store secret' }).click();
+      expect(
+        await page
+          .locator('textarea')
+          .first()
+          .evaluate((field: HTMLTextAreaElement) => field.validity.valueMissing),
+      ).toBe(true);
+      await page.getByLabel('Value', { exact: true }).fill('typed-again');
+      await page.getByRole('button', { name: 'Store secret' }).click();
+      await page.waitForSelector('h1:text-is("many/TYPED_AGAIN")');
+      said.length = 0;
+    },
+  );
 
   it('values that were read are dropped at once when the session ends', async () => {
     const { page, go, api, said } = ann;
@@ -183,7 +190,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
-  it('a fault while rendering is said on the page, and the navigation keeps working', async () => {
+  slow('a fault while rendering is said on the page, and the navigation keeps working', async () => {
     const { page, go, navigate, api, said } = ann;
     await api('POST', '/teams', { name: 'After the fault' });
     await page.route('**/teams?*', (route) =>
@@ -203,32 +210,36 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
-  it('a folder, a search and a row have their own addresses: back, forward and reload show them again', async () => {
-    const { page, go } = ann;
-    await go('/secrets', 'Secrets');
-    await page.getByRole('link', { name: 'many/' }).click();
-    await page.getByRole('link', { name: 'KEY_000' }).click();
-    await page.waitForSelector('h1:text-is("many/KEY_000")');
-    await page.goBack();
-    await page.getByRole('link', { name: 'KEY_001' }).waitFor();
-    await page.reload();
-    await page.getByRole('link', { name: 'KEY_001' }).waitFor();
-    await page.goBack();
-    await page.getByRole('link', { name: 'many/' }).waitFor();
-    await page.goForward();
-    await page.getByRole('searchbox').fill('KEY_24');
-    await page
-      .getByText('many/KEY_249')
-      .or(page.getByText('KEY_249', { exact: true }))
-      .first()
-      .waitFor();
-    await page.reload();
-    expect(await page.getByRole('searchbox').inputValue()).toBe('KEY_24');
-    expectQuiet(ann);
-  });
+  slow(
+    'a folder, a search and a row have their own addresses: back, forward and reload show them again',
+    async () => {
+      const { page, go } = ann;
+      await go('/secrets', 'Secrets');
+      await page.getByRole('link', { name: 'many/' }).click();
+      await page.getByRole('link', { name: 'KEY_000' }).click();
+      await page.waitForSelector('h1:text-is("many/KEY_000")');
+      await page.goBack();
+      await page.getByRole('link', { name: 'KEY_001' }).waitFor();
+      await page.reload();
+      await page.getByRole('link', { name: 'KEY_001' }).waitFor();
+      await page.goBack();
+      await page.getByRole('link', { name: 'many/' }).waitFor();
+      await page.goForward();
+      await page.getByRole('searchbox').fill('KEY_24');
+      await page
+        .getByText('many/KEY_249')
+        .or(page.getByText('KEY_249', { exact: true }))
+        .first()
+        .waitFor();
+      await page.reload();
+      expect(await page.getByRole('searchbox').inputValue()).toBe('KEY_24');
+      expectQuiet(ann);
+    },
+  );
 
   it.each(process.env.SLOW ? ['viewer', 'auditor', 'developer'] : ['viewer'])(
     'the role %s sees the pages it can open, and no request is refused',
+    { tags: 'slow' },
     async (role) => {
       const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
       const mia = await newPerson({

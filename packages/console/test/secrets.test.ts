@@ -1,5 +1,6 @@
 // Secrets in the console.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: secrets', () => {
@@ -29,7 +30,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
-  it('what a form cannot send as it is typed is refused at its field', async () => {
+  slow('what a form cannot send as it is typed is refused at its field', async () => {
     const { page, go, api } = ann;
     await go('/secrets', 'Secrets');
     await page.getByRole('button', { name: 'New secret' }).first().click();
@@ -66,7 +67,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
-  it('a new value creates a version, and an earlier one can be restored', async () => {
+  slow('a new value creates a version, and an earlier one can be restored', async () => {
     const { page, go, api } = ann;
     const secret = await api('POST', '/secrets', { name: 'ROLLED', type: 'generic', value: 'one' });
     await go(`/secrets/${secret.id}`, 'ROLLED');
@@ -85,7 +86,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
-  it('secrets are imported from pasted text after a preview', async () => {
+  slow('secrets are imported from pasted text after a preview', async () => {
     const { page, go, api } = ann;
     await go('/secrets/import?environment=staging', 'Import secrets');
     await page.getByText('Paste text instead').click();
@@ -99,7 +100,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
-  it('a change by another client appears without a reload', async () => {
+  slow('a change by another client appears without a reload', async () => {
     const { page, go, api } = ann;
     await go('/secrets', 'Secrets');
     await page.waitForSelector('.table-row');
@@ -108,7 +109,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
-  it('thousands of secrets scroll with few rows in the document', async () => {
+  slow('thousands of secrets scroll with few rows in the document', async () => {
     const { page, go, api } = ann;
     const lines = (start: string, count: number) =>
       Array.from({ length: count }, (_, index) => `${start}${String(index).padStart(5, '0')}=x`);
@@ -139,42 +140,45 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
-  it('Back shows a long list where it was left, with the focus on its row and without reading it again', async () => {
-    const { page } = ann;
-    const visible = () =>
-      page.evaluate(() => {
-        const top = document.querySelector('.table-body')?.getBoundingClientRect().top ?? 0;
-        const rows = [...document.querySelectorAll('.table-row')].filter(
-          (row) => row.getBoundingClientRect().top >= top - 20,
-        ); // not at the edge of a row
-        return rows.slice(0, 5).map((row) => row.querySelector('.mono')?.textContent);
+  slow(
+    'Back shows a long list where it was left, with the focus on its row and without reading it again',
+    async () => {
+      const { page } = ann;
+      const visible = () =>
+        page.evaluate(() => {
+          const top = document.querySelector('.table-body')?.getBoundingClientRect().top ?? 0;
+          const rows = [...document.querySelectorAll('.table-row')].filter(
+            (row) => row.getBoundingClientRect().top >= top - 20,
+          ); // not at the edge of a row
+          return rows.slice(0, 5).map((row) => row.querySelector('.mono')?.textContent);
+        });
+      const body = page.locator('.table-body');
+      await body.evaluate((element) => element.scrollTo(0, 15_000));
+      await page.getByRole('link', { name: 'MANY_00320' }).waitFor();
+      const before = await visible();
+      const asked: string[] = [];
+      page.on('request', (request) => request.url().includes('/secrets?') && asked.push(request.url()));
+      await page.getByRole('link', { name: 'MANY_00320' }).click();
+      await page.waitForSelector('h1:text-is("MANY_00320")');
+      await ann.api('POST', '/secrets', {
+        name: 'A_NEW_ONE',
+        type: 'generic',
+        value: 'x',
+        environment: 'staging',
       });
-    const body = page.locator('.table-body');
-    await body.evaluate((element) => element.scrollTo(0, 15_000));
-    await page.getByRole('link', { name: 'MANY_00320' }).waitFor();
-    const before = await visible();
-    const asked: string[] = [];
-    page.on('request', (request) => request.url().includes('/secrets?') && asked.push(request.url()));
-    await page.getByRole('link', { name: 'MANY_00320' }).click();
-    await page.waitForSelector('h1:text-is("MANY_00320")');
-    await ann.api('POST', '/secrets', {
-      name: 'A_NEW_ONE',
-      type: 'generic',
-      value: 'x',
-      environment: 'staging',
-    });
-    await page.goBack();
-    await page.getByRole('link', { name: 'MANY_00320' }).waitFor();
-    expect(await visible()).toEqual(before);
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('MANY_00320');
-    expect(asked.filter((url) => url.includes('environment=staging'))).toEqual([]);
-    await page.getByRole('button', { name: 'Show changes' }).click();
-    await page.getByRole('link', { name: 'A_NEW_ONE' }).waitFor();
-    page.removeAllListeners('request');
-    expectQuiet(ann);
-  });
+      await page.goBack();
+      await page.getByRole('link', { name: 'MANY_00320' }).waitFor();
+      expect(await visible()).toEqual(before);
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('MANY_00320');
+      expect(asked.filter((url) => url.includes('environment=staging'))).toEqual([]);
+      await page.getByRole('button', { name: 'Show changes' }).click();
+      await page.getByRole('link', { name: 'A_NEW_ONE' }).waitFor();
+      page.removeAllListeners('request');
+      expectQuiet(ann);
+    },
+  );
 
-  it('Home, End and the arrow keys move through a long list, and End loads more of it', async () => {
+  slow('Home, End and the arrow keys move through a long list, and End loads more of it', async () => {
     const { page } = ann;
     const focused = () =>
       page.evaluate(() => document.activeElement?.closest('.table-row')?.getAttribute('aria-rowindex'));
@@ -202,7 +206,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
-  it('several secrets are deleted and restored together, after their names were shown', async () => {
+  slow('several secrets are deleted and restored together, after their names were shown', async () => {
     const { page, go, api } = ann;
     const data = Object.fromEntries(['A', 'B', 'C', 'D'].map((name) => [`bulk/${name}`, 'x']));
     await api('POST', '/integrations/import', {
@@ -247,16 +251,18 @@ describe.skipIf(!executablePath)('console: secrets', () => {
   });
 
   it('a selection is exported, and the keyboard selects', async () => {
-    const { page, go } = ann;
-    await go('/secrets?path=bulk/', 'Secrets');
+    const { page, go, api } = ann;
+    for (const name of ['picked/A', 'picked/B'])
+      await api('POST', '/secrets', { name, type: 'generic', value: 'x' });
+    await go('/secrets?path=picked/', 'Secrets');
     await page.locator('.row-link').first().focus();
     await page.keyboard.press('x');
     await page.keyboard.press('j');
     await page.keyboard.press('x');
     await page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Export' }).click();
     await page.waitForSelector('h1:text-is("Export secrets")');
-    expect(await page.getByLabel('Names').inputValue()).toBe('bulk/A\nbulk/B');
-    expect(page.url()).not.toContain('bulk');
+    expect(await page.getByLabel('Names').inputValue()).toBe('picked/A\npicked/B');
+    expect(page.url()).not.toContain('picked');
     expectQuiet(ann);
   });
 });

@@ -1,6 +1,7 @@
 // Changes beside other people: a dialog that shows an outdated state changes nothing, says what is different,
 // and applies the member's own change only after they have said so.
 import { describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { edit, expectRefusals, keepAndSave } from './beside.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -89,7 +90,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectRefusals(ann);
   });
 
-  it('a trust form does not undo what a colleague changed', async () => {
+  slow('a trust form does not undo what a colleague changed', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const claims = { repository: 'acme/app', repository_owner_id: '65' };
@@ -130,7 +131,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
   const connect = ({ api }: Person) =>
     api('POST', '/integrations', { kind: 'sync', platform: 'kubernetes', name: 'Cluster', config: cluster });
 
-  it('a connection form does not undo what a colleague changed', async () => {
+  slow('a connection form does not undo what a colleague changed', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const { id } = await connect(ann);
@@ -154,7 +155,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectRefusals(ann);
   });
 
-  it('a connection to all environments stays one while a colleague creates an environment', async () => {
+  slow('a connection to all environments stays one while a colleague creates an environment', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const { id, environments } = await connect(ann);
@@ -170,7 +171,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectQuiet(ann);
   });
 
-  it('a device form does not undo what a colleague changed', async () => {
+  slow('a device form does not undo what a colleague changed', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const { id } = await api('POST', '/devices', { name: 'laptop', platform: 'linux', serial: 'A1' });
@@ -188,7 +189,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectRefusals(ann);
   });
 
-  it('the note of an incident does not open it again after a colleague closed it', async () => {
+  slow('the note of an incident does not open it again after a colleague closed it', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const key = await api('POST', '/api-keys', { name: 'leaked', scopes: ['secrets:read'] });
@@ -203,7 +204,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectRefusals(ann);
   });
 
-  it('a secret whose details a colleague changed, and one whose value', async () => {
+  slow('a secret whose details a colleague changed, and one whose value', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const { id } = await api('POST', '/secrets', { name: 'DATABASE_URL', type: 'generic', value: 'one' });
@@ -231,7 +232,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectRefusals(ann);
   });
 
-  it('settings can be saved twice: the second time names the state that the first made', async () => {
+  slow('settings can be saved twice: the second time names the state that the first made', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     await go('/settings', 'Settings');
@@ -246,7 +247,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectQuiet(ann);
   });
 
-  it('a question that was asked before a colleague changed something destroys nothing', async () => {
+  slow('a question that was asked before a colleague changed something destroys nothing', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const secret = await api('POST', '/secrets', { name: 'ASKED', type: 'generic', value: 'one' });
@@ -316,25 +317,28 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectRefusals(ann);
   });
 
-  it('settings keep what is typed while a colleague saves theirs, and follow it where nothing is typed', async () => {
-    const ann = await newPerson();
-    const { page, go, api } = ann;
-    await go('/settings', 'Settings');
-    const name = page.getByLabel('Name', { exact: true });
-    await name.fill('Mine');
-    await api('PATCH', '', { default_environment: 'staging', allowed_addresses: ['127.0.0.1', '::1'] });
-    await expect.poll(() => page.getByLabel('IP addresses and ranges').inputValue()).toBe('127.0.0.1\n::1');
-    expect(await name.inputValue()).toBe('Mine');
-    const save = page.getByRole('button', { name: 'Save changes' });
-    await save.click();
-    await page.getByText('Default environment: production → staging').waitFor();
-    await page.getByRole('button', { name: 'Keep my change' }).click();
-    await save.click();
-    await expect.poll(async () => (await api('GET', '')).name).toBe('Mine');
-    expect(await api('GET', '')).toMatchObject({
-      default_environment: 'staging',
-      allowed_addresses: ['127.0.0.1', '::1'],
-    });
-    expectRefusals(ann);
-  });
+  slow(
+    'settings keep what is typed while a colleague saves theirs, and follow it where nothing is typed',
+    async () => {
+      const ann = await newPerson();
+      const { page, go, api } = ann;
+      await go('/settings', 'Settings');
+      const name = page.getByLabel('Name', { exact: true });
+      await name.fill('Mine');
+      await api('PATCH', '', { default_environment: 'staging', allowed_addresses: ['127.0.0.1', '::1'] });
+      await expect.poll(() => page.getByLabel('IP addresses and ranges').inputValue()).toBe('127.0.0.1\n::1');
+      expect(await name.inputValue()).toBe('Mine');
+      const save = page.getByRole('button', { name: 'Save changes' });
+      await save.click();
+      await page.getByText('Default environment: production → staging').waitFor();
+      await page.getByRole('button', { name: 'Keep my change' }).click();
+      await save.click();
+      await expect.poll(async () => (await api('GET', '')).name).toBe('Mine');
+      expect(await api('GET', '')).toMatchObject({
+        default_environment: 'staging',
+        allowed_addresses: ['127.0.0.1', '::1'],
+      });
+      expectRefusals(ann);
+    },
+  );
 });

@@ -2,13 +2,14 @@
 // within a field.
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { edit, expectRefusals, keepAndSave } from './beside.ts';
 import { executablePath, newPerson, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: changes together with others', () => {
   useBrowser();
 
-  it('a rotation policy: the days of a colleague stay when I tick automatic rotation', async () => {
+  slow('a rotation policy: the days of a colleague stay when I tick automatic rotation', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const policy = await api('POST', '/policies', {
@@ -43,31 +44,39 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     expectRefusals(ann);
   });
 
-  it('an approval policy: an operation that a colleague removed does not come back when I add another', async () => {
-    const ann = await newPerson();
-    const { page, go, api } = ann;
-    const config = {
-      operations: ['secret.read', 'secret.delete'],
-      required: 1,
-      approvers: { role: 'owner' },
-    };
-    const policy = await api('POST', '/policies', { name: 'Held', kind: 'approval', enabled: false, config });
-    await go(`/policies/${policy.id}`, 'Held');
-    await page.getByRole('button', { name: 'Edit' }).click();
-    await page.getByRole('dialog').getByLabel('Share a secret').check();
-    await api('PATCH', `/policies/${policy.id}`, {
-      config: { ...config, operations: ['secret.read'], allow_break_glass: true },
-    });
-    await keepAndSave(ann, 'Requires approval: secret.read, secret.delete → secret.read');
-    const stored = await api('GET', `/policies/${policy.id}`);
-    expect(stored.config).toMatchObject({
-      operations: ['secret.read', 'secret.share'],
-      allow_break_glass: true,
-    });
-    expectRefusals(ann);
-  });
+  slow(
+    'an approval policy: an operation that a colleague removed does not come back when I add another',
+    async () => {
+      const ann = await newPerson();
+      const { page, go, api } = ann;
+      const config = {
+        operations: ['secret.read', 'secret.delete'],
+        required: 1,
+        approvers: { role: 'owner' },
+      };
+      const policy = await api('POST', '/policies', {
+        name: 'Held',
+        kind: 'approval',
+        enabled: false,
+        config,
+      });
+      await go(`/policies/${policy.id}`, 'Held');
+      await page.getByRole('button', { name: 'Edit' }).click();
+      await page.getByRole('dialog').getByLabel('Share a secret').check();
+      await api('PATCH', `/policies/${policy.id}`, {
+        config: { ...config, operations: ['secret.read'], allow_break_glass: true },
+      });
+      await keepAndSave(ann, 'Requires approval: secret.read, secret.delete → secret.read');
+      const stored = await api('GET', `/policies/${policy.id}`);
+      expect(stored.config).toMatchObject({
+        operations: ['secret.read', 'secret.share'],
+        allow_break_glass: true,
+      });
+      expectRefusals(ann);
+    },
+  );
 
-  it('names of an agent: what a colleague removed does not come back when I add another', async () => {
+  slow('names of an agent: what a colleague removed does not come back when I add another', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const agent = await api('POST', '/agent-credentials', {
@@ -88,7 +97,7 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     expectRefusals(ann);
   });
 
-  it('tags: those of a colleague stay beside mine', async () => {
+  slow('tags: those of a colleague stay beside mine', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const { id } = await api('POST', '/secrets', {
@@ -124,70 +133,73 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     expectRefusals(ann);
   });
 
-  it('environments of a member, events of a webhook and restrictions of a trust: both changes are kept', async () => {
-    const ann = await newPerson();
-    const { page, go, api } = ann;
-    const dialog = page.getByRole('dialog');
-    const member = await api('POST', '/members', {
-      name: 'Cat',
-      email: 'cat@example.com',
-      role: 'developer',
-      environments: ['development', 'staging'],
-    });
-    await go(`/members/${member.id}`, 'Cat');
-    await page.getByRole('button', { name: 'Edit' }).click();
-    await dialog.getByLabel('Production').check();
-    await api('PATCH', `/members/${member.id}`, { environments: ['development'] });
-    await keepAndSave(ann, 'Environments: development, staging → development');
-    expect((await api('GET', `/members/${member.id}`)).environments).toEqual(['development', 'production']);
+  slow(
+    'environments of a member, events of a webhook and restrictions of a trust: both changes are kept',
+    async () => {
+      const ann = await newPerson();
+      const { page, go, api } = ann;
+      const dialog = page.getByRole('dialog');
+      const member = await api('POST', '/members', {
+        name: 'Cat',
+        email: 'cat@example.com',
+        role: 'developer',
+        environments: ['development', 'staging'],
+      });
+      await go(`/members/${member.id}`, 'Cat');
+      await page.getByRole('button', { name: 'Edit' }).click();
+      await dialog.getByLabel('Production').check();
+      await api('PATCH', `/members/${member.id}`, { environments: ['development'] });
+      await keepAndSave(ann, 'Environments: development, staging → development');
+      expect((await api('GET', `/members/${member.id}`)).environments).toEqual(['development', 'production']);
 
-    const webhook = await api('POST', '/webhooks', {
-      url: 'https://hooks.example.com/a',
-      events: ['SECRET_ROTATED', 'SECRET_DELETED'],
-    });
-    await go(`/webhooks/${webhook.id}`);
-    await page.getByRole('button', { name: 'More actions' }).click();
-    await page.getByRole('menuitem', { name: 'Edit' }).click();
-    await dialog.getByText('Secret created', { exact: true }).click();
-    await api('PATCH', `/webhooks/${webhook.id}`, { events: ['SECRET_DELETED'], description: 'theirs' });
-    await keepAndSave(ann, 'Description: not set → theirs');
-    expect(await api('GET', `/webhooks/${webhook.id}`)).toMatchObject({
-      events: ['SECRET_DELETED', 'SECRET_CREATED'],
-      description: 'theirs',
-    });
+      const webhook = await api('POST', '/webhooks', {
+        url: 'https://hooks.example.com/a',
+        events: ['SECRET_ROTATED', 'SECRET_DELETED'],
+      });
+      await go(`/webhooks/${webhook.id}`);
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: 'Edit' }).click();
+      await dialog.getByText('Secret created', { exact: true }).click();
+      await api('PATCH', `/webhooks/${webhook.id}`, { events: ['SECRET_DELETED'], description: 'theirs' });
+      await keepAndSave(ann, 'Description: not set → theirs');
+      expect(await api('GET', `/webhooks/${webhook.id}`)).toMatchObject({
+        events: ['SECRET_DELETED', 'SECRET_CREATED'],
+        description: 'theirs',
+      });
 
-    const claims = { repository: 'acme/app', repository_owner_id: '65', ref: 'refs/heads/main' };
-    const trust = await api('POST', '/trusts', {
-      name: 'deploy',
-      issuer: 'https://token.actions.githubusercontent.com',
-      claims,
-      audiences: ['https://a.example.com'],
-      scopes: ['secrets:read'],
-      environments: ['development'],
-      secrets: ['app/*', 'db/*'],
-    });
-    await go(`/credentials/${trust.id}`, 'deploy');
-    await edit(ann);
-    await page
-      .getByLabel('Claims')
-      .fill('repository: acme/app\nrepository_owner_id: 65\nref: refs/heads/main\nevent_name: push');
-    await page.getByLabel('Audiences').fill('https://a.example.com\nhttps://b.example.com');
-    await page.getByLabel('Secret names').fill('app/*\ndb/*\nmail/*');
-    await api('PATCH', `/trusts/${trust.id}`, {
-      claims: { ...claims, ref: 'refs/heads/release' },
-      audiences: ['https://c.example.com'],
-      secrets: ['app/*'],
-    });
-    await keepAndSave(ann, 'Claims › ref: refs/heads/main → refs/heads/release');
-    expect(await api('GET', `/trusts/${trust.id}`)).toMatchObject({
-      claims: { ...claims, ref: 'refs/heads/release', event_name: 'push' },
-      audiences: ['https://c.example.com', 'https://b.example.com'],
-      secrets: ['app/*', 'mail/*'],
-    });
-    expectRefusals(ann);
-  });
+      const claims = { repository: 'acme/app', repository_owner_id: '65', ref: 'refs/heads/main' };
+      const trust = await api('POST', '/trusts', {
+        name: 'deploy',
+        issuer: 'https://token.actions.githubusercontent.com',
+        claims,
+        audiences: ['https://a.example.com'],
+        scopes: ['secrets:read'],
+        environments: ['development'],
+        secrets: ['app/*', 'db/*'],
+      });
+      await go(`/credentials/${trust.id}`, 'deploy');
+      await edit(ann);
+      await page
+        .getByLabel('Claims')
+        .fill('repository: acme/app\nrepository_owner_id: 65\nref: refs/heads/main\nevent_name: push');
+      await page.getByLabel('Audiences').fill('https://a.example.com\nhttps://b.example.com');
+      await page.getByLabel('Secret names').fill('app/*\ndb/*\nmail/*');
+      await api('PATCH', `/trusts/${trust.id}`, {
+        claims: { ...claims, ref: 'refs/heads/release' },
+        audiences: ['https://c.example.com'],
+        secrets: ['app/*'],
+      });
+      await keepAndSave(ann, 'Claims › ref: refs/heads/main → refs/heads/release');
+      expect(await api('GET', `/trusts/${trust.id}`)).toMatchObject({
+        claims: { ...claims, ref: 'refs/heads/release', event_name: 'push' },
+        audiences: ['https://c.example.com', 'https://b.example.com'],
+        secrets: ['app/*', 'mail/*'],
+      });
+      expectRefusals(ann);
+    },
+  );
 
-  it('on a phone, what says why nothing was saved is above the buttons', async () => {
+  slow('on a phone, what says why nothing was saved is above the buttons', async () => {
     const ann = await newPerson({ look: { width: 390, scheme: 'light' } });
     const { page, go, api } = ann;
     const policy = await api('POST', '/policies', {

@@ -7,7 +7,8 @@ export const mutants = [
   ...checks({
     'walk-steps-bounded':
       'unit/gate/progress: yielding: a walk takes several turns, and continues where it stopped',
-    'walk-judged-again': 'unit/gate/progress: yielding: a walk ends in a refusal for a caller who may no longer',
+    'walk-judged-again':
+      'unit/gate/progress: yielding: a walk ends in a refusal for a caller who may no longer',
     'histogram-segments-bounded':
       'api/audit/histogram: audit histogram: what it counts opens 50 segments, and says from when on it is complete',
     'health-not-amplified': 'faults/health: is answered from memory',

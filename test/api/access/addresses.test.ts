@@ -1,6 +1,7 @@
 // Where a credential may be used from: every kind of it, by IPv4 and IPv6, and what it may hand on.
 import { describe, expect, it } from 'vitest';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -58,7 +59,7 @@ describe.each(Object.entries(kinds))('allowed addresses: %s', (_kind, make) => {
 });
 
 describe('allowed addresses: a limited credential', () => {
-  it('cannot create a credential of any kind that is usable from elsewhere', async () => {
+  slow('cannot create a credential of any kind that is usable from elsewhere', async () => {
     const o = await newOrg();
     const limits = { allowed_addresses: [HERE, '2001:db8:1::/48'] };
     const key = await newKey(o, limits);

@@ -11,6 +11,7 @@ import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { newPasskey } from '../../support/passkey';
 import { addPasskey } from '../../support/people';
+import { runs } from '../../support/slow';
 import { type Caller, callerOf, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -523,6 +524,6 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
       for (const [id, reach] of left)
         expect(beyond(reach, before.get(id) ?? new Map()), `${id}, afterwards`).toBe(null);
     }),
-    { numRuns: 25, examples: known },
+    { numRuns: runs(25, known.length), examples: known },
   );
 });

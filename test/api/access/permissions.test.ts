@@ -14,6 +14,7 @@ import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { newIdp } from '../../support/scim';
+import { slow } from '../../support/slow';
 import { addConnection, newDomain } from '../../support/sso';
 import {
   type Answer,
@@ -416,7 +417,7 @@ describe('permission: a session token', () => {
 });
 
 describe('permission: the resource in the path is checked before the body', () => {
-  it('refuses a caller without access, regardless of the body', async () => {
+  slow('refuses a caller without access, regardless of the body', async () => {
     const { o, browser } = await newSignedIn();
     const admin = await signIn(o, 'admin');
     const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;
@@ -463,7 +464,7 @@ describe('permission: the organisation as a whole', () => {
 });
 
 describe('rate limit: every route', () => {
-  it('answers 429 with Retry-After, with one audit entry a minute', async () => {
+  slow('answers 429 with Retry-After, with one audit entry a minute', async () => {
     faults.clock = Date.now();
     const world = await furnish();
     const key = await newKey(world.o, { scopes: ['*'] });
@@ -485,14 +486,21 @@ describe('rate limit: every route', () => {
     }
   });
 
-  it('delays an address that guesses at the bootstrap token after twenty attempts, and never the right token', async () => {
-    const guess = () =>
-      send('GET', '/api/v1/orgs', { token: 'wrong', headers: { 'CF-Connecting-IP': '192.0.2.77' } });
-    for (let i = 0; i < 20; i++) expect((await guess()).status).toBe(401);
-    expect((await guess()).status).toBe(429);
-    expect(
-      (await send('GET', '/api/v1/orgs', { token: BOOTSTRAP, headers: { 'CF-Connecting-IP': '192.0.2.77' } }))
-        .status,
-    ).toBe(200);
-  });
+  slow(
+    'delays an address that guesses at the bootstrap token after twenty attempts, and never the right token',
+    async () => {
+      const guess = () =>
+        send('GET', '/api/v1/orgs', { token: 'wrong', headers: { 'CF-Connecting-IP': '192.0.2.77' } });
+      for (let i = 0; i < 20; i++) expect((await guess()).status).toBe(401);
+      expect((await guess()).status).toBe(429);
+      expect(
+        (
+          await send('GET', '/api/v1/orgs', {
+            token: BOOTSTRAP,
+            headers: { 'CF-Connecting-IP': '192.0.2.77' },
+          })
+        ).status,
+      ).toBe(200);
+    },
+  );
 });

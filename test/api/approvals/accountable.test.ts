@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
+import { slow } from '../../support/slow';
 import { type Answer, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -43,7 +44,7 @@ describe('accountable approvers: of an agent', () => {
     expect(codeOf(await read(undefined, id))).toEqual([409, 'APPROVAL_MISMATCH']);
   });
 
-  it('needs no approvals:decide, and a fresh confirmation', async () => {
+  slow('needs no approvals:decide, and a fresh confirmation', async () => {
     const { o, bob, read } = await newDesk();
     const { id } = approvalIn(await read());
     expect((await o.patch(`/members/${bob.member.id}`, { role: 'developer' })).status).toBe(200);
@@ -64,7 +65,7 @@ describe('accountable approvers: of an agent', () => {
     expect((await o.get('/environments/production/values')).json.withheld).toEqual([]);
   });
 
-  it('its decision counts for no other policy', async () => {
+  slow('its decision counts for no other policy', async () => {
     const { o, ann, bob, read } = await newDesk();
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
     const { id } = approvalIn(await read());
@@ -74,7 +75,7 @@ describe('accountable approvers: of an agent', () => {
     expect((await read(undefined, id)).status).toBe(200);
   });
 
-  it('an agent cannot weaken the policy, and a person who holds policies:write can', async () => {
+  slow('an agent cannot weaken the policy, and a person who holds policies:write can', async () => {
     const { o, agent, policy } = await newDesk(['secret.read', 'policy.change']);
     for (const change of [{ enabled: false }, { applies_to: { names: ['OTHER'] } }])
       expect(codeOf(await agent.o.patch(`/policies/${policy}`, change))).toEqual([403, 'APPROVAL_REQUIRED']);
@@ -84,7 +85,7 @@ describe('accountable approvers: of an agent', () => {
 });
 
 describe('accountable approvers: what an agent makes others do', () => {
-  it('an agent widens no trust of a person, and what its own trusts give is held', async () => {
+  slow('an agent widens no trust of a person, and what its own trusts give is held', async () => {
     const { o, bob, read } = await newDesk();
     const issuer = await newIssuer();
     const scopes = ['secrets:*', 'tokens:*'];

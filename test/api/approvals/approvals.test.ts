@@ -6,6 +6,7 @@ import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } f
 import { signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -108,7 +109,7 @@ describe('approval: Approval-Id', () => {
     expect((await session.o.get(`/secrets/${a.id}`, under(id))).json.value).toBe(a.value);
   });
 
-  it('takes effect for only one of a hundred concurrent requests', async () => {
+  slow('takes effect for only one of a hundred concurrent requests', async () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.update']);
@@ -133,7 +134,7 @@ describe('approval: Approval-Id', () => {
     expect(approvalIn(await asked.get(`/secrets/${secret.id}`)).id).not.toBe(id);
   });
 
-  it('is not used up if the request fails', async () => {
+  slow('is not used up if the request fails', async () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.update']);
@@ -147,7 +148,7 @@ describe('approval: Approval-Id', () => {
 });
 
 describe('approval: every path to the same effect', () => {
-  it('is held', async () => {
+  slow('is held', async () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o, { name: 'prod/db', type: 'password', value: 'old' });
     const other = await newSecret(o, { name: 'plain' });
@@ -240,7 +241,7 @@ describe('approval: deciders', () => {
     expect(codeOf(await o.post(`/approvals/${id}/approve`))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
   });
 
-  it('count once each, and one rejection ends the request', async () => {
+  slow('count once each, and one rejection ends the request', async () => {
     const { o, ann, bob } = await newOffice();
     const cat = await colleague(o, 'admin');
     const dan = await colleague(o, 'admin');
@@ -279,7 +280,7 @@ describe('approval: deciders', () => {
 });
 
 describe('approval: waiting', () => {
-  it('a wait ends with the decision', async () => {
+  slow('a wait ends with the decision', async () => {
     const { o, ann, asked } = await newOffice();
     await newApprovalPolicy(o, ['secret.read']);
     const { id } = approvalIn(await asked.get(`/secrets/${(await newSecret(o)).id}`));

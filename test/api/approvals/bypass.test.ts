@@ -11,6 +11,7 @@ import { newAgent, newBreakGlass, newKey, newSession } from '../../support/crede
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
+import { few, runs } from '../../support/slow';
 import { type Answer, type Caller, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -125,7 +126,7 @@ function pathOf({ ids, o }: Fortress, path: string): string {
     .replace(/\{\w+\}/, ids.key);
 }
 
-it.each(['owners', 'accountable'] as const)(
+it.each(few(['accountable', 'owners'] as const, 1))(
   'bypass: no route of the API reveals or changes held secrets (approvers: %s)',
   async (approvers) => {
     const fortress = await newFortress(approvers);
@@ -243,6 +244,6 @@ it('bypass: no sequence of calls without an approval gets past a policy', async 
       }
       expect(await fortress.breach()).toBe(null);
     }),
-    { numRuns: 6 },
+    { numRuns: runs(6, 2) },
   );
 });

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newKey } from '../../support/credentials';
 import { newIssuer, newTrust, newWorkload, trustIn } from '../../support/issuers';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -65,7 +66,7 @@ it('attack: a workload neither spends, sees nor cancels what another workload of
   expect((await o.get(`/approvals/${last}`)).json.status).toBe('void');
 });
 
-it('attack: who repoints a trust or widens an agent does not decide what it asked before', async () => {
+slow('attack: who repoints a trust or widens an agent does not decide what it asked before', async () => {
   const { ann, bob, olga, path, held } = await newHeld();
   const issuer = await newIssuer();
   const trust = await newTrust(bob.o, issuer);

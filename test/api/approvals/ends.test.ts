@@ -21,6 +21,7 @@ import { faults } from '../../support/faults';
 import { inCore, leaveRows, loseStorage } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { newTeam } from '../../support/people';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
@@ -70,7 +71,7 @@ describe('approval: a requester who ends', () => {
     expect(codeOf(await o.get(path, under(ids[1] as string)))).toEqual(MISMATCH);
   });
 
-  it('approval: one of a removed member is void; of a member who signed out it stays', async () => {
+  slow('approval: one of a removed member is void; of a member who signed out it stays', async () => {
     const { o, held, statusOf, people } = await newHeld(2);
     const [cat, dan] = people as [Browser, Browser];
     const removed = await held(cat.o);
@@ -180,7 +181,7 @@ describe('approval: a decision that ends', () => {
     expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
   });
 
-  it('approval: once too few decisions count, the same request asks anew', async () => {
+  slow('approval: once too few decisions count, the same request asks anew', async () => {
     const { ann, asked, path, id, passkey, held } = await approvedByLost();
     expect((await ann.o.del(`/members/${ann.member.id}/passkeys/${passkey}`)).status).toBe(204);
     const again = await held(asked);
@@ -217,7 +218,7 @@ describe('approval: a decision that ends', () => {
     expect(codeOf(await use())).toEqual(MISMATCH);
   });
 
-  it('approval: a decision that counts no more can be made again', async () => {
+  slow('approval: a decision that counts no more can be made again', async () => {
     const { cat, dan, id, rejoin, use } = await newPanel(2);
     expect((await approve(cat, id)).json.status).toBe('pending');
     await rejoin(cat);
@@ -226,7 +227,7 @@ describe('approval: a decision that ends', () => {
     expect((await use()).status).toBe(200);
   });
 
-  it('approval: a decision counts no more after a panic', async () => {
+  slow('approval: a decision counts no more after a panic', async () => {
     const { o, asked, path, id } = await approvedByLost();
     expect((await o.post('/panic', { reason: 'a laptop was stolen' })).status).toBe(200);
     expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);

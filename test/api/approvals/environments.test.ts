@@ -13,6 +13,7 @@ import {
 } from '../../support/approvals';
 import { newAgent } from '../../support/credentials';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -59,7 +60,7 @@ describe('approvals: a decider with environments', () => {
     expect((await asked.del(`/secrets/${near.id}`, undefined, under(here))).status).toBe(204);
   });
 
-  it('counts at the use only if they still decide there', async () => {
+  slow('counts at the use only if they still decide there', async () => {
     const { o, asked } = await newOffice();
     const dev = await colleague(o, 'admin', { environments: ['development', 'staging'] });
     const team = await newTeam(o, dev.member.id);
@@ -80,7 +81,7 @@ describe('approvals: a decider with environments', () => {
     ]);
   });
 
-  it('does not decide what concerns other environments too, or the whole organisation', async () => {
+  slow('does not decide what concerns other environments too, or the whole organisation', async () => {
     const { o, asked, ann, dev } = await newDesk();
     await newApprovalPolicy(o, ['secret.share', 'team.change'], { config: { approvers: { role: 'admin' } } });
     const viewer = await newMember(o, 'viewer');
@@ -100,7 +101,7 @@ describe('approvals: a decider with environments', () => {
     expect(codeOf(await approve(dev, changed))).toEqual(LACKS);
   });
 
-  it('narrowing an approver of the role that decides is held by the policy itself', async () => {
+  slow('narrowing an approver of the role that decides is held by the policy itself', async () => {
     const { o, dev } = await newDesk();
     for (const environments of [['staging'], ['development', 'staging'], null])
       expect(codeOf(await o.patch(`/members/${dev.member.id}`, { environments }))).toEqual([
@@ -109,7 +110,7 @@ describe('approvals: a decider with environments', () => {
       ]);
   });
 
-  it('decides on a member of those environments, and on a policy of those', async () => {
+  slow('decides on a member of those environments, and on a policy of those', async () => {
     const { o, asked, dev } = await newDesk();
     await newApprovalPolicy(o, ['member.change', 'policy.change'], { config: BY_ADMINS });
     const invite = (environments?: string[]) =>
@@ -146,7 +147,7 @@ describe('approvals: a decider with environments', () => {
     expect(codeOf(await approve(dev, wide))).toEqual(LACKS);
   });
 
-  it('a member accountable for an agent decides where they hold anything, by a grant too', async () => {
+  slow('a member accountable for an agent decides where they hold anything, by a grant too', async () => {
     const { o } = await newOffice();
     const far = await newSecret(o, { name: 'FAR', environment: 'production' });
     const dev = await colleague(o, 'developer', { environments: ['development'] });
@@ -195,29 +196,32 @@ describe('approvals: possible', () => {
     expect(codeOf(await create(['development', 'production'], { required: 2 }))).toEqual(IMPOSSIBLE);
   });
 
-  it('an owner adds an approver alone only where there are too few for everything that the new one would decide', async () => {
-    const { o, ann } = await newOffice();
-    const dev = await newMember(o, 'admin', { environments: ['development'] });
-    const team = await newTeam(o, dev.id);
-    const policy = { operations: ['secret.read'], required: 1, approvers: { team_id: team } };
-    const invite = (environments: string[] | undefined, n: number) =>
-      ann.o.post('/members', {
-        email: `m${n}@example.com`,
-        name: 'M',
-        role: 'admin',
-        ...(environments && { environments }),
+  slow(
+    'an owner adds an approver alone only where there are too few for everything that the new one would decide',
+    async () => {
+      const { o, ann } = await newOffice();
+      const dev = await newMember(o, 'admin', { environments: ['development'] });
+      const team = await newTeam(o, dev.id);
+      const policy = { operations: ['secret.read'], required: 1, approvers: { team_id: team } };
+      const invite = (environments: string[] | undefined, n: number) =>
+        ann.o.post('/members', {
+          email: `m${n}@example.com`,
+          name: 'M',
+          role: 'admin',
+          ...(environments && { environments }),
+        });
+      await newApprovalPolicy(o, policy.operations, {
+        config: policy,
+        applies_to: { environments: ['development'] },
       });
-    await newApprovalPolicy(o, policy.operations, {
-      config: policy,
-      applies_to: { environments: ['development'] },
-    });
-    const HELD = [403, 'APPROVAL_REQUIRED'];
-    expect((await invite(['staging'], 1)).status).toBe(201);
-    for (const [n, environments] of [['development'], ['development', 'staging'], undefined].entries())
-      expect(codeOf(await invite(environments, n + 2)), String(environments)).toEqual(HELD);
-    const other = await newMember(o, 'viewer');
-    expect(codeOf(await ann.o.post(`/teams/${team}/members`, { member_id: other.id }))).toEqual(HELD);
-  });
+      const HELD = [403, 'APPROVAL_REQUIRED'];
+      expect((await invite(['staging'], 1)).status).toBe(201);
+      for (const [n, environments] of [['development'], ['development', 'staging'], undefined].entries())
+        expect(codeOf(await invite(environments, n + 2)), String(environments)).toEqual(HELD);
+      const other = await newMember(o, 'viewer');
+      expect(codeOf(await ann.o.post(`/teams/${team}/members`, { member_id: other.id }))).toEqual(HELD);
+    },
+  );
 
   it('a decider with environments lifts no policy that guards the whole organisation', async () => {
     const { asked, dev, o, ann } = await newDesk();

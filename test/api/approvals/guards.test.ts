@@ -5,6 +5,7 @@ import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } f
 import { newAgent, newBreakGlass, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { newMember, newTeam } from '../../support/people';
+import { slow } from '../../support/slow';
 import { type Answer, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -38,7 +39,7 @@ describe('approval policy: its environments', () => {
     expect((await o.get(`/policies/${policy}`)).json.applies_to.environments).toEqual([id]);
   });
 
-  it('an environment that no approval policy names is deleted without approval', async () => {
+  slow('an environment that no approval policy names is deleted without approval', async () => {
     const { o, asked } = await newOffice();
     for (const slug of ['free', 'held', 'off']) await o.post('/environments', { name: slug, slug });
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: ['off'] }, enabled: false });
@@ -75,16 +76,19 @@ describe('approval policy: its environments', () => {
     expect(codeOf(await to('production'))).toEqual(HELD);
   });
 
-  it('attack: the default environment is not changed around a policy that holds changes of secrets in all of them', async () => {
-    const { o } = await newOffice();
-    await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['DB_*'] } });
-    expect(codeOf(await o.patch('', { default_environment: 'staging' }))).toEqual(HELD);
-    const other = await newOffice();
-    await newApprovalPolicy(other.o, ['secret.read', 'secret.delete']);
-    expect((await other.o.patch('', { default_environment: 'staging' })).status).toBe(200);
-  });
+  slow(
+    'attack: the default environment is not changed around a policy that holds changes of secrets in all of them',
+    async () => {
+      const { o } = await newOffice();
+      await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['DB_*'] } });
+      expect(codeOf(await o.patch('', { default_environment: 'staging' }))).toEqual(HELD);
+      const other = await newOffice();
+      await newApprovalPolicy(other.o, ['secret.read', 'secret.delete']);
+      expect((await other.o.patch('', { default_environment: 'staging' })).status).toBe(200);
+    },
+  );
 
-  it('race: an environment is not deleted while a policy that names it is being created', async () => {
+  slow('race: an environment is not deleted while a policy that names it is being created', async () => {
     const { o, asked } = await newOffice();
     await o.post('/environments', { name: 'Live', slug: 'live' });
     const held = Promise.withResolvers<void>();
@@ -151,7 +155,7 @@ describe('approval policy: changes of it', () => {
     expect((await asked.get(`/secrets/${(await newSecret(o, { name: 'a' })).id}`)).status).toBe(200);
   });
 
-  it('void earlier approvals', async () => {
+  slow('void earlier approvals', async () => {
     const { o, ann, asked } = await newOffice();
     const id = await newApprovalPolicy(o, ['secret.read']);
     const secret = await newSecret(o);
@@ -161,7 +165,7 @@ describe('approval policy: changes of it', () => {
     expect(codeOf(await asked.get(`/secrets/${secret.id}`, under(held.id)))).toEqual(MISMATCH);
   });
 
-  it('policy.change holds every change of policies, new ones included', async () => {
+  slow('policy.change holds every change of policies, new ones included', async () => {
     const { o } = await newOffice();
     await newApprovalPolicy(o, ['policy.change']);
     expect(
@@ -169,7 +173,7 @@ describe('approval policy: changes of it', () => {
     ).toEqual(HELD);
   });
 
-  it('deleting the organisation is held', async () => {
+  slow('deleting the organisation is held', async () => {
     const { o } = await newOffice();
     await newApprovalPolicy(o, ['secret.read']);
     const { name } = (await o.get('')).json;
@@ -242,7 +246,7 @@ describe('approval policy: its approvers', () => {
 });
 
 describe('approval: who is accountable', () => {
-  it('is the creator through all links, even if the creator is gone', async () => {
+  slow('is the creator through all links, even if the creator is gone', async () => {
     const { o, bob } = await newOffice();
     const cat = await colleague(o, 'admin');
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
@@ -255,7 +259,7 @@ describe('approval: who is accountable', () => {
     expect((await approve(cat, id)).json.status).toBe('approved');
   });
 
-  it('also is who rotates an API key', async () => {
+  slow('also is who rotates an API key', async () => {
     const { o, bob } = await newOffice();
     const cat = await colleague(o, 'admin');
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });

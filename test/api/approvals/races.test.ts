@@ -7,6 +7,7 @@ import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } f
 import { change } from '../../support/browser';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, newSecret, send, useWorld } from '../../support/world';
 
@@ -16,7 +17,7 @@ const MISMATCH = [409, 'APPROVAL_MISMATCH'];
 const HELD = [403, 'APPROVAL_REQUIRED'];
 
 describe('approval: concurrency', () => {
-  it('the same request sent many times concurrently waits for one approval', async () => {
+  slow('the same request sent many times concurrently waits for one approval', async () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.read', 'secret.update']);
@@ -29,27 +30,32 @@ describe('approval: concurrency', () => {
     expect((await asked.get('/approvals')).json.data).toHaveLength(2);
   });
 
-  it('two approvers and a canceller concurrently: the request ends in one state, and is used at most once', async () => {
-    const { o, asked } = await newOffice();
-    const cat = await colleague(o, 'admin');
-    const dan = await colleague(o, 'admin');
-    const secret = await newSecret(o);
-    await newApprovalPolicy(o, ['secret.update'], { config: { approvers: { role: 'admin' }, required: 2 } });
-    for (let round = 0; round < 5; round++) {
-      const body = { value: `v-${round}` };
-      const { id } = approvalIn(await asked.patch(`/secrets/${secret.id}`, body));
-      await Promise.all([approve(cat, id), approve(dan, id), asked.post(`/approvals/${id}/cancel`)]);
-      const { status, decisions } = (await asked.get(`/approvals/${id}`)).json;
-      const used = await Promise.all(
-        [1, 2, 3].map(() => asked.patch(`/secrets/${secret.id}`, body, under(id))),
-      );
-      expect(used.filter((answer) => answer.status === 200)).toHaveLength(status === 'approved' ? 1 : 0);
-      expect(['approved', 'cancelled']).toContain(status);
-      expect(decisions.length).toBeLessThanOrEqual(2);
-    }
-  });
+  slow(
+    'two approvers and a canceller concurrently: the request ends in one state, and is used at most once',
+    async () => {
+      const { o, asked } = await newOffice();
+      const cat = await colleague(o, 'admin');
+      const dan = await colleague(o, 'admin');
+      const secret = await newSecret(o);
+      await newApprovalPolicy(o, ['secret.update'], {
+        config: { approvers: { role: 'admin' }, required: 2 },
+      });
+      for (let round = 0; round < 5; round++) {
+        const body = { value: `v-${round}` };
+        const { id } = approvalIn(await asked.patch(`/secrets/${secret.id}`, body));
+        await Promise.all([approve(cat, id), approve(dan, id), asked.post(`/approvals/${id}/cancel`)]);
+        const { status, decisions } = (await asked.get(`/approvals/${id}`)).json;
+        const used = await Promise.all(
+          [1, 2, 3].map(() => asked.patch(`/secrets/${secret.id}`, body, under(id))),
+        );
+        expect(used.filter((answer) => answer.status === 200)).toHaveLength(status === 'approved' ? 1 : 0);
+        expect(['approved', 'cancelled']).toContain(status);
+        expect(decisions.length).toBeLessThanOrEqual(2);
+      }
+    },
+  );
 
-  it('a policy that is tightened while an approval is used lets one of both come first', async () => {
+  slow('a policy that is tightened while an approval is used lets one of both come first', async () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
     const policy = await newApprovalPolicy(o, ['secret.update'], { config: { required: 1 } });

@@ -7,6 +7,7 @@ import { approvalIn, newApprovalPolicy, newOffice, under } from '../../support/a
 import { change as alter, another, type Browser, signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { slow } from '../../support/slow';
 import { herokuConfig } from '../../support/syncs';
 import { codeOf, newSecret, useWorld } from '../../support/world';
 
@@ -97,7 +98,7 @@ describe('approval: valid_for_seconds', () => {
     for (let i = 0; i < 2; i++) expect((await bob.o.get(path, under(id))).status).toBe(200);
   });
 
-  it('approval: ends with the secret, the policy, its approvers or by its requester', async () => {
+  slow('approval: ends with the secret, the policy, its approvers or by its requester', async () => {
     for (const change of ['secret', 'policy', 'cancel', 'approver'] as const) {
       const { o, ann, asked, path, policy } = await newRepeatable();
       const { id } = approvalIn(await asked.get(path));
@@ -115,7 +116,7 @@ describe('approval: valid_for_seconds', () => {
     }
   });
 
-  it('approval: a sync is sent once, although it reads', async () => {
+  slow('approval: a sync is sent once, although it reads', async () => {
     const { o, ann, bob } = await newRepeatable();
     const sync = (headers?: Record<string, string>) =>
       bob.o.post(
@@ -167,30 +168,33 @@ describe('approval: valid_for_seconds', () => {
     expect(codeOf(await asked.get(path, under(once)))).toEqual(MISMATCH);
   });
 
-  it('approval: the shorter time of two approvers counts, and without a time from either the call is made once', async () => {
-    const office = await newOffice();
-    const cat = await signIn(office.o, 'admin');
-    const dan = await signIn(office.o, 'admin');
-    const secret = await newSecret(office.o);
-    await newApprovalPolicy(office.o, ['secret.read'], {
-      config: { approvers: { role: 'admin' }, required: 2, max_valid_seconds: 3600 },
-    });
-    const path = `/secrets/${secret.id}`;
-    for (const [first, second, valid] of [
-      [600, 300, 300],
-      [600, undefined, 0],
-    ] as const) {
-      const { id } = approvalIn(await office.asked.get(path));
-      await approveFor(cat, id, first);
-      expect((await approveFor(dan, id, second)).json).toMatchObject({
-        status: 'approved',
-        valid_for_seconds: valid,
+  slow(
+    'approval: the shorter time of two approvers counts, and without a time from either the call is made once',
+    async () => {
+      const office = await newOffice();
+      const cat = await signIn(office.o, 'admin');
+      const dan = await signIn(office.o, 'admin');
+      const secret = await newSecret(office.o);
+      await newApprovalPolicy(office.o, ['secret.read'], {
+        config: { approvers: { role: 'admin' }, required: 2, max_valid_seconds: 3600 },
       });
-      expect((await office.asked.get(path, under(id))).status).toBe(200);
-      expect((await office.asked.get(path, under(id))).status).toBe(valid ? 200 : 409);
-      await office.asked.post(`/approvals/${id}/cancel`);
-    }
-  });
+      const path = `/secrets/${secret.id}`;
+      for (const [first, second, valid] of [
+        [600, 300, 300],
+        [600, undefined, 0],
+      ] as const) {
+        const { id } = approvalIn(await office.asked.get(path));
+        await approveFor(cat, id, first);
+        expect((await approveFor(dan, id, second)).json).toMatchObject({
+          status: 'approved',
+          valid_for_seconds: valid,
+        });
+        expect((await office.asked.get(path, under(id))).status).toBe(200);
+        expect((await office.asked.get(path, under(id))).status).toBe(valid ? 200 : 409);
+        await office.asked.post(`/approvals/${id}/cancel`);
+      }
+    },
+  );
 
   it('policy: allowing more repetition weakens it, and is held by the policy itself', async () => {
     const { o, policy } = await newRepeatable();

@@ -12,6 +12,7 @@ import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, inGate, keysOf } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
+import { slow } from '../../support/slow';
 import { herokuConfig, TOKEN } from '../../support/syncs';
 import { signInTerminal } from '../../support/terminal';
 import { type Answer, type Caller, codeOf, db, newSecret, useWorld } from '../../support/world';
@@ -28,7 +29,7 @@ const ALL = [
   'member.change',
 ];
 
-it('approval: deciders are shown where, to whom and what, and no value or credential', async () => {
+slow('approval: deciders are shown where, to whom and what, and no value or credential', async () => {
   const { o, ann, bob } = await newOffice();
   const secret = await newSecret(o, { name: 'DB', value: 'a-held-value' });
   const cat = await newMember(o, 'developer');
@@ -219,7 +220,7 @@ it('approval: a decider in a terminal session is shown nothing', async () => {
   });
 });
 
-it('approval: requests that ask at the same time keep the bounds', async () => {
+slow('approval: requests that ask at the same time keep the bounds', async () => {
   const { o, asked } = await newOffice();
   const secret = await newSecret(o);
   await newApprovalPolicy(o, ['secret.update']);
@@ -266,48 +267,51 @@ it('approval: X-Access-Call is shown whole, and the approval is for no other cal
   expect((await read(null, under(plain.id))).status).toBe(200);
 });
 
-it('approval: X-Access-Call is in no audit entry, event or row, and in the answer to nobody else', async () => {
-  const { o, asked } = await newOffice();
-  const secret = await newSecret(o);
-  await newApprovalPolicy(o, ['secret.update']);
-  const headers = { 'X-Access-Call': 'planted-call' };
-  const logged = vi.spyOn(console, 'log');
-  const refused = await asked.patch(`/secrets/${secret.id}`, { value: 'x' }, headers);
-  const { id } = approvalIn(refused);
-  expect((await asked.get(`/approvals/${id}`)).json.shown[0]).toEqual({
-    name: 'Call',
-    value: 'planted-call',
-  });
-  expect((await asked.get(`/secrets/${secret.id}`, headers)).status).toBe(200);
-  const tables = (
-    await db
-      .prepare("select name from sqlite_schema where type = 'table' and name not like '\\_%' escape '\\'")
-      .all<{ name: string }>()
-  ).results;
-  const rows = await Promise.all(
-    tables.map(async ({ name }) =>
-      JSON.stringify((await db.prepare(`select * from "${name}"`).all()).results),
-    ),
-  );
-  const kept = await inGate(o, (_gate, { storage: { sql } }) =>
-    sql
-      .exec<{ name: string }>(
-        "select name from sqlite_schema where type = 'table' and name not like '\\_cf%' escape '\\'",
-      )
-      .toArray()
-      .map(({ name }) => JSON.stringify(sql.exec(`select * from "${name}"`).toArray())),
-  );
-  expect(rows.length).toBeGreaterThan(10);
-  expect(kept.length).toBeGreaterThan(5);
-  const told = [refused, await o.get('/audit-log'), await o.get('/events'), await o.get('/approvals')].map(
-    ({ text }) => text,
-  );
-  for (const text of [...rows, ...kept, ...told, JSON.stringify(logged.mock.calls)])
-    expect(text).not.toContain('planted-call');
-  logged.mockRestore();
-});
+slow(
+  'approval: X-Access-Call is in no audit entry, event or row, and in the answer to nobody else',
+  async () => {
+    const { o, asked } = await newOffice();
+    const secret = await newSecret(o);
+    await newApprovalPolicy(o, ['secret.update']);
+    const headers = { 'X-Access-Call': 'planted-call' };
+    const logged = vi.spyOn(console, 'log');
+    const refused = await asked.patch(`/secrets/${secret.id}`, { value: 'x' }, headers);
+    const { id } = approvalIn(refused);
+    expect((await asked.get(`/approvals/${id}`)).json.shown[0]).toEqual({
+      name: 'Call',
+      value: 'planted-call',
+    });
+    expect((await asked.get(`/secrets/${secret.id}`, headers)).status).toBe(200);
+    const tables = (
+      await db
+        .prepare("select name from sqlite_schema where type = 'table' and name not like '\\_%' escape '\\'")
+        .all<{ name: string }>()
+    ).results;
+    const rows = await Promise.all(
+      tables.map(async ({ name }) =>
+        JSON.stringify((await db.prepare(`select * from "${name}"`).all()).results),
+      ),
+    );
+    const kept = await inGate(o, (_gate, { storage: { sql } }) =>
+      sql
+        .exec<{ name: string }>(
+          "select name from sqlite_schema where type = 'table' and name not like '\\_cf%' escape '\\'",
+        )
+        .toArray()
+        .map(({ name }) => JSON.stringify(sql.exec(`select * from "${name}"`).toArray())),
+    );
+    expect(rows.length).toBeGreaterThan(10);
+    expect(kept.length).toBeGreaterThan(5);
+    const told = [refused, await o.get('/audit-log'), await o.get('/events'), await o.get('/approvals')].map(
+      ({ text }) => text,
+    );
+    for (const text of [...rows, ...kept, ...told, JSON.stringify(logged.mock.calls)])
+      expect(text).not.toContain('planted-call');
+    logged.mockRestore();
+  },
+);
 
-it('idempotency: another X-Access-Call is another request', async () => {
+slow('idempotency: another X-Access-Call is another request', async () => {
   const { o } = await newOffice();
   const post = (call: string | null) =>
     o.post(

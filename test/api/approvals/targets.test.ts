@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { slow } from '../../support/slow';
 import { addConnection } from '../../support/sso';
 import { type Answer, type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
@@ -216,18 +217,20 @@ async function walk(operations: string[], cases: Case[]): Promise<void> {
     }
 }
 
-it('approval: is void once the secret, grantee, team or environment has changed', () =>
-  walk(
-    ['secret.read', 'secret.rotate', 'secret.delete', 'secret.share', 'provider_token.create'],
-    ofSecrets,
-  ));
-it('approval: one of a policy is void once its team, members or environments have changed', () =>
-  walk(['policy.change'], ofPolicies));
-it('approval: one of a team is void once the team or the member has changed', () =>
-  walk(['team.change'], ofTeams));
-it('approval: one of a member is void once the member has changed', () => walk(['member.change'], ofMembers));
+slow('approval: is void once the secret, grantee, team or environment has changed', () =>
+  walk(['secret.read', 'secret.rotate', 'secret.delete', 'secret.share', 'provider_token.create'], ofSecrets),
+);
+slow('approval: one of a policy is void once its team, members or environments have changed', () =>
+  walk(['policy.change'], ofPolicies),
+);
+slow('approval: one of a team is void once the team or the member has changed', () =>
+  walk(['team.change'], ofTeams),
+);
+slow('approval: one of a member is void once the member has changed', () =>
+  walk(['member.change'], ofMembers),
+);
 
-it('approval: one of a share with an agent is void once the agent has changed', async () => {
+slow('approval: one of a share with an agent is void once the agent has changed', async () => {
   const { o } = await newOffice();
   const secret = await newSecret(o);
   const agent = await newAgent(o, { scopes: ['secrets:list'] });
@@ -324,7 +327,7 @@ it('approval: one of a grant is void once its maker holds more than deciders wer
   }
 });
 
-it('approval: one of a provider token is void once its maker may call from more addresses', async () => {
+slow('approval: one of a provider token is void once its maker may call from more addresses', async () => {
   const { o } = await newOffice();
   const maker = await newKey(o, {
     scopes: ['tokens:write', 'secrets:write'],
@@ -338,7 +341,7 @@ it('approval: one of a provider token is void once its maker may call from more 
   expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
 });
 
-it('approval: one of a grant that ends with a session is void for what would not', async () => {
+slow('approval: one of a grant that ends with a session is void for what would not', async () => {
   const { o } = await newOffice();
   const member = await newMember(o);
   await newApprovalPolicy(o, ['secret.share']);

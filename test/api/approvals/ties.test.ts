@@ -11,6 +11,7 @@ import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { newGrant, newTeam } from '../../support/people';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, newSecret, send, useWorld } from '../../support/world';
 
@@ -65,7 +66,7 @@ describe('tie: an invitation', () => {
     expect((await puppet.o.get(`/secrets/${secret.id}`, under(id))).json.value).toBe(secret.value);
   });
 
-  it('ties through any number of people, and through a key that acts for one of them', async () => {
+  slow('ties through any number of people, and through a key that acts for one of them', async () => {
     const { bob, cat, close, ask, decides } = await newHouse();
     const key = await newKey(bob.o, { scopes: ['*'] });
     const eve = await invitee(key.o, 'admin');
@@ -113,22 +114,25 @@ describe('tie: a removed member', () => {
     expect(await decides(cat, id)).toBe(true);
   });
 
-  it('ties their inviter to requests of credentials that outlive them, even once the owner who kept it is gone', async () => {
-    const { o, ann, bob, cat, secret, close, ask, decides } = await newHouse();
-    const puppet = await invitee(bob.o);
-    const owner = await ownerOfLong(o);
-    await close();
-    const key = await newKey(puppet.o, { scopes: ['secrets:read'] });
-    expect((await ann.o.del(`/members/${puppet.member.id}`)).status).toBe(200);
-    const id = await ask(key.o);
-    expect(await decides(bob, id)).toContain('Within the last seven days');
-    const keeper = await inCore(o, (core) => keeperOf(core, null)?.id);
-    expect(keeper).toBe(ann.member.id);
-    expect((await owner.o.del(`/members/${keeper}`)).status).toBe(200);
-    expect(await decides(bob, id)).toContain('Within the last seven days');
-    expect(await decides(cat, id)).toBe(true);
-    expect((await key.o.get(`/secrets/${secret.id}`, under(id))).json.value).toBe(secret.value);
-  });
+  slow(
+    'ties their inviter to requests of credentials that outlive them, even once the owner who kept it is gone',
+    async () => {
+      const { o, ann, bob, cat, secret, close, ask, decides } = await newHouse();
+      const puppet = await invitee(bob.o);
+      const owner = await ownerOfLong(o);
+      await close();
+      const key = await newKey(puppet.o, { scopes: ['secrets:read'] });
+      expect((await ann.o.del(`/members/${puppet.member.id}`)).status).toBe(200);
+      const id = await ask(key.o);
+      expect(await decides(bob, id)).toContain('Within the last seven days');
+      const keeper = await inCore(o, (core) => keeperOf(core, null)?.id);
+      expect(keeper).toBe(ann.member.id);
+      expect((await owner.o.del(`/members/${keeper}`)).status).toBe(200);
+      expect(await decides(bob, id)).toContain('Within the last seven days');
+      expect(await decides(cat, id)).toBe(true);
+      expect((await key.o.get(`/secrets/${secret.id}`, under(id))).json.value).toBe(secret.value);
+    },
+  );
 });
 
 /** A further owner who has been there for long, without touching what others' rows record. */
@@ -193,7 +197,7 @@ describe('tie: a promotion, re-enrolment or addition to an approving team', () =
     expect(row?.connections?.map(([by]) => by)).toEqual([cat.member.id]);
   });
 
-  it('through re-enrolment ties owners whom the operator recovers', async () => {
+  slow('through re-enrolment ties owners whom the operator recovers', async () => {
     const { o, ann } = await newHouse();
     const zoe = await ownerOfLong(o);
     const secret = await newSecret(o, { name: 'TWO' });
@@ -255,7 +259,7 @@ describe('tie: a grant', () => {
     expect(await decides(cat, await ask(bob.o))).toContain('A grant');
   });
 
-  it('to an agent bars whoever gave it', async () => {
+  slow('to an agent bars whoever gave it', async () => {
     const { o, bob, cat, close, ask, decides } = await newHouse();
     const dan = await colleague(o, 'developer');
     await close();

@@ -9,6 +9,7 @@ import { append, checkpoint, rowsOf, signWaiting, verify } from '../../support/a
 import { newKey } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { askOf, inCore, inGate } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
 
@@ -42,26 +43,29 @@ async function tick(o: Caller, now: number) {
 }
 
 describe('audit checkpoints', () => {
-  it('are signed with the Ed25519 key of the organisation, over canonical JSON, and are listed in pages', async () => {
-    const o = await newOrg();
-    await checkpoint(o);
-    await o.get('/environments');
-    await checkpoint(o);
-    const { data } = await list(o);
-    expect(data.map(({ org }: { org: string }) => org)).toEqual([o.id, o.id]);
-    expect(data[0].sequence).toBeGreaterThan(data[1].sequence);
-    for (const one of data) expect(await isGenuine(o, one)).toBe(true);
-    expect(await isGenuine(o, { ...data[0], sequence: 1 })).toBe(false);
-    const first = await list(o, '?limit=1');
-    expect([first.data, first.has_more]).toEqual([[data[0]], true]);
-    expect((await list(o, `?limit=1&cursor=${encodeURIComponent(first.next_cursor)}`)).data).toEqual([
-      data[1],
-    ]);
-    const lines = (await o.get('/audit-log/checkpoints?format=ndjson')).text.trim().split('\n');
-    expect(lines.map((line) => JSON.parse(line))).toEqual(data);
-  });
+  slow(
+    'are signed with the Ed25519 key of the organisation, over canonical JSON, and are listed in pages',
+    async () => {
+      const o = await newOrg();
+      await checkpoint(o);
+      await o.get('/environments');
+      await checkpoint(o);
+      const { data } = await list(o);
+      expect(data.map(({ org }: { org: string }) => org)).toEqual([o.id, o.id]);
+      expect(data[0].sequence).toBeGreaterThan(data[1].sequence);
+      for (const one of data) expect(await isGenuine(o, one)).toBe(true);
+      expect(await isGenuine(o, { ...data[0], sequence: 1 })).toBe(false);
+      const first = await list(o, '?limit=1');
+      expect([first.data, first.has_more]).toEqual([[data[0]], true]);
+      expect((await list(o, `?limit=1&cursor=${encodeURIComponent(first.next_cursor)}`)).data).toEqual([
+        data[1],
+      ]);
+      const lines = (await o.get('/audit-log/checkpoints?format=ndjson')).text.trim().split('\n');
+      expect(lines.map((line) => JSON.parse(line))).toEqual(data);
+    },
+  );
 
-  it('key: a JWK, its thumbprint and PEM; another organisation has another one, and it stays', async () => {
+  slow('key: a JWK, its thumbprint and PEM; another organisation has another one, and it stays', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const { key_id, jwk, pem } = (await o.get('/audit-log/key')).json;

@@ -6,6 +6,7 @@ import { append } from '../../support/audit';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -79,7 +80,7 @@ describe('secret readers', () => {
     expect(await readers(o, id)).toEqual({ data: [], next_cursor: null, has_more: false });
   });
 
-  it('bulk reads count by the requested prefix and by the reach of a limited reader', async () => {
+  slow('bulk reads count by the requested prefix and by the reach of a limited reader', async () => {
     const o = await newOrg();
     const inside = await newSecret(o, { name: 'app/a' });
     const outside = await newSecret(o, { name: 'db/a' });

@@ -7,6 +7,7 @@ import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { ageTo, inCore } from '../../support/gate';
 import { byMember, newSignedInMember } from '../../support/planted';
+import { slow } from '../../support/slow';
 import { DAY, HOUR } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, send, useWorld } from '../../support/world';
 
@@ -93,7 +94,7 @@ describe('audit retention: by default', () => {
     expect((await segments(o)).length).toBe(1);
   });
 
-  it('an interrupted run is finished by the next; verify is correct in between', async () => {
+  slow('an interrupted run is finished by the next; verify is correct in between', async () => {
     const o = await newOrg();
     const first = await segmentOn(o, 0);
     const second = await segmentOn(o, 300);
@@ -109,7 +110,7 @@ describe('audit retention: by default', () => {
 });
 
 describe('audit retention: set by the organisation', () => {
-  it('is shown, is 90 to 3,650 days or null, and its change is in the audit log', async () => {
+  slow('is shown, is 90 to 3,650 days or null, and its change is in the audit log', async () => {
     const o = await newOrg();
     expect((await o.get('')).json.audit_retention_days).toBe(null);
     for (const days of [89, 3651, 90.5, '90']) expect((await setTo(o, days as number)).status).toBe(400);
@@ -221,27 +222,30 @@ describe('audit retention: set by the organisation', () => {
 });
 
 describe('audit log: taken over from a release before', () => {
-  it('gaps recorded by an earlier release become an entry, once; its segments are deleted in time', async () => {
-    const o = await newOrg();
-    const first = await segmentOn(o, 0);
-    const second = await segmentOn(o, 100);
-    const missing = [{ from: first + 1, to: first + 2, reason: 'restore' as const }];
-    // As 0.4.0 left it: no cut, no ends of segments, no checkpoints; a lost stretch that is noted in the gate
-    // alone.
-    await inCore(o, ({ meta, storage }) => {
-      meta.forget('cut');
-      meta.set('lost', JSON.stringify(missing));
-      storage.sql.exec('delete from segment_ends');
-      storage.sql.exec('delete from checkpoints');
-    });
-    await db.prepare('delete from audit_checkpoints where org_id = ?').bind(o.id).run();
-    for (const day of [101, 102]) await retainOn(o, day);
-    const told = (await o.get('/audit-log?action=audit.missing')).json.data;
-    expect(told.map((entry: { missing: unknown }) => entry.missing)).toEqual([
-      missing.map(({ from, reason, to }) => ({ from, reason, to })),
-    ]);
-    await retainOn(o, 401);
-    expect(await segments(o)).toEqual([second]);
-    expect(await verify(o)).toMatchObject({ ok: true, checked_from: first + 1 });
-  });
+  slow(
+    'gaps recorded by an earlier release become an entry, once; its segments are deleted in time',
+    async () => {
+      const o = await newOrg();
+      const first = await segmentOn(o, 0);
+      const second = await segmentOn(o, 100);
+      const missing = [{ from: first + 1, to: first + 2, reason: 'restore' as const }];
+      // As 0.4.0 left it: no cut, no ends of segments, no checkpoints; a lost stretch that is noted in the
+      // gate alone.
+      await inCore(o, ({ meta, storage }) => {
+        meta.forget('cut');
+        meta.set('lost', JSON.stringify(missing));
+        storage.sql.exec('delete from segment_ends');
+        storage.sql.exec('delete from checkpoints');
+      });
+      await db.prepare('delete from audit_checkpoints where org_id = ?').bind(o.id).run();
+      for (const day of [101, 102]) await retainOn(o, day);
+      const told = (await o.get('/audit-log?action=audit.missing')).json.data;
+      expect(told.map((entry: { missing: unknown }) => entry.missing)).toEqual([
+        missing.map(({ from, reason, to }) => ({ from, reason, to })),
+      ]);
+      await retainOn(o, 401);
+      expect(await segments(o)).toEqual([second]);
+      expect(await verify(o)).toMatchObject({ ok: true, checked_from: first + 1 });
+    },
+  );
 });

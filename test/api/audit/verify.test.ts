@@ -11,6 +11,7 @@ import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
 import { moveLog } from '../../support/planted';
+import { slow } from '../../support/slow';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -98,7 +99,7 @@ describe('audit verify: checkpoints', () => {
     expect(await broken(o)).toEqual([ends[0], 'checkpoint_missing']);
   });
 
-  it('of another organisation, put in its place, is found', async () => {
+  slow('of another organisation, put in its place, is found', async () => {
     const { o, ends } = await newLog();
     const other = await newLog();
     const [foreign] = (await rowsOf('audit_checkpoints', other.o)) as [Row];
@@ -280,7 +281,7 @@ describe('audit log: canonical JSON, filters and views', () => {
     expect(await verify(o)).toMatchObject({ ok: true, checked_from: 1 });
   });
 
-  it('a stream of many segments reads one at a time, and only as the receiver consumes them', async () => {
+  slow('a stream of many segments reads one at a time, and only as the receiver consumes them', async () => {
     const o = await newOrg();
     for (let n = 0; n < 6; n++) {
       await append(o, 1000);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { awsOf, type How, newAwsKey, type Pair, sendSigned, signed, typeOf } from '../../support/aws';
 import { faults } from '../../support/faults';
+import { slow } from '../../support/slow';
 import { type Answer, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -36,7 +37,7 @@ const approve = (ann: Awaited<ReturnType<typeof held>>['ann'], id: string, body?
 const using = (id: string): How => ({ sent: { headers: under(id) } });
 
 describe('AWS: approvals', () => {
-  it('approval: held calls name it, do nothing and show deciders no value', async () => {
+  slow('approval: held calls name it, do nothing and show deciders no value', async () => {
     const { o, ann, aws } = await held();
     const ids = [
       await aws('GetSecretValue', READ),
@@ -66,29 +67,32 @@ describe('AWS: approvals', () => {
     });
   });
 
-  it('approval: serves the call that it was given for, once, whatever its token and its signature', async () => {
-    const { ann, aws } = await held();
-    const read = approvalIn(await aws('GetSecretValue', READ));
-    const ClientRequestToken = crypto.randomUUID();
-    const put = approvalIn(await aws('PutSecretValue', { ...PUT, ClientRequestToken }));
-    expect(approvalIn(await aws('PutSecretValue', { ...PUT, ClientRequestToken: crypto.randomUUID() }))).toBe(
-      put,
-    );
-    expect(typeOf(await aws('GetSecretValue', READ, using(read)))).toEqual(MISMATCH);
-    await approve(ann, read);
-    // Without the header, one for a single use is not used.
-    expect(approvalIn(await aws('GetSecretValue', READ))).toBe(read);
-    expect((await aws('GetSecretValue', READ, using(read))).json.SecretString).toBe('a-held-value');
-    expect(typeOf(await aws('GetSecretValue', READ, using(read)))).toEqual(MISMATCH);
-    await approve(ann, put);
-    const done = await aws('PutSecretValue', { ...PUT, ClientRequestToken }, using(put));
-    expect(done.json.VersionStages).toEqual(['AWSCURRENT']);
-    // The token answers with the version that it made, without another approval: nothing is written.
-    expect((await aws('PutSecretValue', { ...PUT, ClientRequestToken })).json).toEqual(done.json);
-    expect(typeOf(await aws('PutSecretValue', PUT, using(put)))).toEqual(MISMATCH);
-  });
+  slow(
+    'approval: serves the call that it was given for, once, whatever its token and its signature',
+    async () => {
+      const { ann, aws } = await held();
+      const read = approvalIn(await aws('GetSecretValue', READ));
+      const ClientRequestToken = crypto.randomUUID();
+      const put = approvalIn(await aws('PutSecretValue', { ...PUT, ClientRequestToken }));
+      expect(
+        approvalIn(await aws('PutSecretValue', { ...PUT, ClientRequestToken: crypto.randomUUID() })),
+      ).toBe(put);
+      expect(typeOf(await aws('GetSecretValue', READ, using(read)))).toEqual(MISMATCH);
+      await approve(ann, read);
+      // Without the header, one for a single use is not used.
+      expect(approvalIn(await aws('GetSecretValue', READ))).toBe(read);
+      expect((await aws('GetSecretValue', READ, using(read))).json.SecretString).toBe('a-held-value');
+      expect(typeOf(await aws('GetSecretValue', READ, using(read)))).toEqual(MISMATCH);
+      await approve(ann, put);
+      const done = await aws('PutSecretValue', { ...PUT, ClientRequestToken }, using(put));
+      expect(done.json.VersionStages).toEqual(['AWSCURRENT']);
+      // The token answers with the version that it made, without another approval: nothing is written.
+      expect((await aws('PutSecretValue', { ...PUT, ClientRequestToken })).json).toEqual(done.json);
+      expect(typeOf(await aws('PutSecretValue', PUT, using(put)))).toEqual(MISMATCH);
+    },
+  );
 
-  it('approval: of one operation, secret, value, environment or version is none of another', async () => {
+  slow('approval: of one operation, secret, value, environment or version is none of another', async () => {
     const { o, ann, aws, key } = await held();
     await newSecret(o, { name: 'db2', value: 'a-second-value' });
     await newSecret(o, { name: 'db', environment: 'staging', value: 'a-third-value' });
@@ -121,7 +125,7 @@ describe('AWS: approvals', () => {
     expect(typeOf(await aws('GetSecretValue', READ, using(read)))).toEqual(OK);
   });
 
-  it('approval: a captured call spends none, and with the header of another it does nothing', async () => {
+  slow('approval: a captured call spends none, and with the header of another it does nothing', async () => {
     const { o, ann, key, aws } = await held();
     const request = await signed(o, key.pair, 'PutSecretValue', PUT);
     const id = approvalIn(await sendSigned(request));

@@ -17,6 +17,7 @@ import {
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -37,7 +38,7 @@ async function world(fields: Record<string, unknown> = {}) {
 const session = async (token: string, body: object = {}) => send('POST', '/api/v1/auth/aws', { token, body });
 
 describe('AWS: signature', () => {
-  it('accepted: with and without a slash at the end, from any region and any loopback name', async () => {
+  slow('accepted: with and without a slash at the end, from any region and any loopback name', async () => {
     const { read } = await world();
     expect(await read()).toEqual([200, undefined]);
     expect(await read({ slash: true })).toEqual([200, undefined]);
@@ -101,7 +102,7 @@ describe('AWS: signature', () => {
     ]);
   });
 
-  it('malformed: no signature, a bearer token, another algorithm; and what is no call', async () => {
+  slow('malformed: no signature, a bearer token, another algorithm; and what is no call', async () => {
     const { o, key, aws, read } = await world();
     expect(await read({ sent: { headers: { authorization: null } } })).toEqual([
       400,
@@ -136,7 +137,7 @@ describe('AWS: signature', () => {
     expect(typeOf(large)).toEqual([413, 'RequestEntityTooLargeException']);
   });
 
-  it('limit: wrong signatures count against the address, and never against the key', async () => {
+  slow('limit: wrong signatures count against the address, and never against the key', async () => {
     const { o, key, aws, read } = await world();
     const ip = '198.51.100.77';
     const wrong = awsOf(o, { ...key.pair, secret_access_key: 'x'.repeat(40) }, { ip });
@@ -151,7 +152,7 @@ describe('AWS: signature', () => {
 });
 
 describe('AWS: access keys', () => {
-  it('shown: once, at creation and when switched on; a list says only that there is one', async () => {
+  slow('shown: once, at creation and when switched on; a list says only that there is one', async () => {
     const { o, key } = await world();
     expect(key.pair).toEqual({
       access_key_id: expect.stringMatching(/^SVCA[A-Z2-7]{72}$/),
@@ -274,7 +275,7 @@ describe('AWS: access keys', () => {
 });
 
 describe('AWS: sessions', () => {
-  it('works: narrowed, listed, counted by its key, and ended by DELETE or with its key', async () => {
+  slow('works: narrowed, listed, counted by its key, and ended by DELETE or with its key', async () => {
     const { o, key } = await world();
     const made = await session(key.token, { ttlSeconds: 900 });
     expect([made.status, made.json]).toEqual([
@@ -313,7 +314,7 @@ describe('AWS: sessions', () => {
     expect(await get({ ...one, session_token: `${session_token?.slice(0, -1)}0` })).toEqual(UNKNOWN);
   });
 
-  it('kind: only an API key makes one', async () => {
+  slow('kind: only an API key makes one', async () => {
     const { o, key } = await world();
     const { json } = await o.as(key.token).post('/access-tokens', { ttlSeconds: 600 });
     expect(codeOf(await session(json.token))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
@@ -399,7 +400,7 @@ describe('AWS: replays', () => {
     expect(await put('z')).toBe(15);
   });
 
-  it('create: a constant token is one of each secret, as External Secrets Operator sends it', async () => {
+  slow('create: a constant token is one of each secret, as External Secrets Operator sends it', async () => {
     const { aws } = await world();
     const ClientRequestToken = '00000000-0000-0000-0000-000000000001';
     const create = (Name: string, SecretString: string) =>

@@ -4,6 +4,7 @@ import type { CredentialRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/journal/writes';
 import { awsOf, newAwsKey, typeOf } from '../../support/aws';
 import { change } from '../../support/browser';
+import { slow } from '../../support/slow';
 import { type Answer, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -78,7 +79,7 @@ describe('AWS: values', () => {
     expect(await get({ VersionStage: 'AWSPENDING' })).toBe('ResourceNotFoundException');
   });
 
-  it('bytes: a mark on the version, so that the next one may be a text', async () => {
+  slow('bytes: a mark on the version, so that the next one may be a text', async () => {
     const { o, aws } = await world();
     const bytes = Buffer.from([0, 255, 1, 254]).toString('base64');
     await aws('CreateSecret', { Name: 'b', SecretBinary: bytes });
@@ -108,7 +109,7 @@ describe('AWS: values', () => {
       ]);
   });
 
-  it('batch: by ids with an error for each that is not there, and by filters in pages', async () => {
+  slow('batch: by ids with an error for each that is not there, and by filters in pages', async () => {
     const { aws, o } = await world();
     for (const n of [1, 2, 3]) await aws('CreateSecret', { Name: `app/${n}`, SecretString: `v${n}` });
     await newSecret(o, { name: 'other', value: 'x' });
@@ -142,7 +143,7 @@ describe('AWS: values', () => {
 });
 
 describe('AWS: secrets', () => {
-  it('create: with a value, its tags and its description; a name that is in use exists', async () => {
+  slow('create: with a value, its tags and its description; a name that is in use exists', async () => {
     const { aws, o } = await world();
     const made = await aws('CreateSecret', {
       Name: 'app/db',
@@ -177,7 +178,7 @@ describe('AWS: secrets', () => {
       ]);
   });
 
-  it('without a value: it is described, has no value, and its first version keeps its ARN', async () => {
+  slow('without a value: it is described, has no value, and its first version keeps its ARN', async () => {
     const { aws, o } = await world();
     const ClientRequestToken = 'terraform-20261128180000000000000001';
     const create = () =>
@@ -219,7 +220,7 @@ describe('AWS: secrets', () => {
     ]);
   });
 
-  it('describe: labels of versions, and what is marked for deletion with its date', async () => {
+  slow('describe: labels of versions, and what is marked for deletion with its date', async () => {
     const { aws } = await world();
     await aws('CreateSecret', { Name: 's', SecretString: '1' });
     await aws('PutSecretValue', { SecretId: 's', SecretString: '2' });
@@ -237,55 +238,58 @@ describe('AWS: secrets', () => {
     expect((await aws('DescribeSecret', { SecretId: 's' })).json.DeletedDate).toEqual(expect.any(Number));
   });
 
-  it('delete: marked for seven days in the words of AWS, restored, created anew, and gone at once', async () => {
-    const { aws, o } = await world();
-    const made = (await aws('CreateSecret', { Name: 's', SecretString: '1' })).json;
-    const gone = (await aws('DeleteSecret', { SecretId: 's', RecoveryWindowInDays: 30 })).json;
-    expect(gone).toEqual({ ARN: made.ARN, Name: 's', DeletionDate: expect.any(Number) });
-    expect(Math.round(gone.DeletionDate - Date.now() / 1000)).toBeGreaterThan(7 * 86_400 - 60);
-    for (const [operation, more] of [
-      ['GetSecretValue', {}],
-      ['PutSecretValue', { SecretString: 'x' }],
-      ['UpdateSecret', { Description: 'x' }],
-      ['TagResource', { Tags: [{ Key: 'a', Value: 'b' }] }],
-      ['UntagResource', { TagKeys: ['a'] }],
-      ['DeleteSecret', {}],
-      ['ListSecretVersionIds', {}],
-    ] as const)
-      expect((await aws(operation, { SecretId: 's', ...more })).json).toEqual({
-        __type: 'InvalidRequestException',
-        Message: MARKED,
-      });
-    expect((await aws('ListSecrets')).json.SecretList).toEqual([]);
-    expect((await aws('ListSecrets', { IncludePlannedDeletion: true })).json.SecretList).toHaveLength(1);
-    expect((await aws('RestoreSecret', { SecretId: 's' })).json).toEqual({ ARN: made.ARN, Name: 's' });
-    expect((await aws('GetSecretValue', { SecretId: 's' })).json.SecretString).toBe('1');
-    await aws('DeleteSecret', { SecretId: 's' });
-    const anew = (await aws('CreateSecret', { Name: 's', SecretString: '2' })).json;
-    expect(anew.VersionId).toBe(version(1));
-    expect(typeOf(await aws('RestoreSecret', { SecretId: made.ARN }))).toEqual([
-      400,
-      'InvalidRequestException',
-    ]);
-    await aws('DeleteSecret', { SecretId: 's', ForceDeleteWithoutRecovery: true });
-    expect((await o.get(`/secrets?status=deleted`)).json.data).toHaveLength(1);
-    expect((await aws('DeleteSecret', { SecretId: 'never', ForceDeleteWithoutRecovery: true })).status).toBe(
-      200,
-    );
-    expect(typeOf(await aws('DeleteSecret', { SecretId: 'never' }))).toEqual([
-      400,
-      'ResourceNotFoundException',
-    ]);
-    expect(
-      typeOf(
-        await aws('DeleteSecret', {
-          SecretId: 's',
-          ForceDeleteWithoutRecovery: true,
-          RecoveryWindowInDays: 7,
-        }),
-      ),
-    ).toEqual([400, 'InvalidParameterException']);
-  });
+  slow(
+    'delete: marked for seven days in the words of AWS, restored, created anew, and gone at once',
+    async () => {
+      const { aws, o } = await world();
+      const made = (await aws('CreateSecret', { Name: 's', SecretString: '1' })).json;
+      const gone = (await aws('DeleteSecret', { SecretId: 's', RecoveryWindowInDays: 30 })).json;
+      expect(gone).toEqual({ ARN: made.ARN, Name: 's', DeletionDate: expect.any(Number) });
+      expect(Math.round(gone.DeletionDate - Date.now() / 1000)).toBeGreaterThan(7 * 86_400 - 60);
+      for (const [operation, more] of [
+        ['GetSecretValue', {}],
+        ['PutSecretValue', { SecretString: 'x' }],
+        ['UpdateSecret', { Description: 'x' }],
+        ['TagResource', { Tags: [{ Key: 'a', Value: 'b' }] }],
+        ['UntagResource', { TagKeys: ['a'] }],
+        ['DeleteSecret', {}],
+        ['ListSecretVersionIds', {}],
+      ] as const)
+        expect((await aws(operation, { SecretId: 's', ...more })).json).toEqual({
+          __type: 'InvalidRequestException',
+          Message: MARKED,
+        });
+      expect((await aws('ListSecrets')).json.SecretList).toEqual([]);
+      expect((await aws('ListSecrets', { IncludePlannedDeletion: true })).json.SecretList).toHaveLength(1);
+      expect((await aws('RestoreSecret', { SecretId: 's' })).json).toEqual({ ARN: made.ARN, Name: 's' });
+      expect((await aws('GetSecretValue', { SecretId: 's' })).json.SecretString).toBe('1');
+      await aws('DeleteSecret', { SecretId: 's' });
+      const anew = (await aws('CreateSecret', { Name: 's', SecretString: '2' })).json;
+      expect(anew.VersionId).toBe(version(1));
+      expect(typeOf(await aws('RestoreSecret', { SecretId: made.ARN }))).toEqual([
+        400,
+        'InvalidRequestException',
+      ]);
+      await aws('DeleteSecret', { SecretId: 's', ForceDeleteWithoutRecovery: true });
+      expect((await o.get(`/secrets?status=deleted`)).json.data).toHaveLength(1);
+      expect(
+        (await aws('DeleteSecret', { SecretId: 'never', ForceDeleteWithoutRecovery: true })).status,
+      ).toBe(200);
+      expect(typeOf(await aws('DeleteSecret', { SecretId: 'never' }))).toEqual([
+        400,
+        'ResourceNotFoundException',
+      ]);
+      expect(
+        typeOf(
+          await aws('DeleteSecret', {
+            SecretId: 's',
+            ForceDeleteWithoutRecovery: true,
+            RecoveryWindowInDays: 7,
+          }),
+        ),
+      ).toEqual([400, 'InvalidParameterException']);
+    },
+  );
 
   it('delete at once: an ARN that is a whole name deletes that secret, and what is not there is 200', async () => {
     const { aws, o } = await world();
@@ -320,7 +324,7 @@ describe('AWS: secrets', () => {
     expect((await o.del('/environments/preview')).status).toBe(204);
   });
 
-  it('update: a version is told of only where the request made one', async () => {
+  slow('update: a version is told of only where the request made one', async () => {
     const { aws } = await world();
     const { ARN, Name } = (await aws('CreateSecret', { Name: 's', SecretString: '1' })).json;
     expect((await aws('UpdateSecret', { SecretId: 's', Description: 'words' })).json).toEqual({ ARN, Name });
@@ -329,7 +333,7 @@ describe('AWS: secrets', () => {
     ).toBe(version(2));
   });
 
-  it('rate limit: each secret of a batch and each part of a list is a request', async () => {
+  slow('rate limit: each secret of a batch and each part of a list is a request', async () => {
     const { aws, o } = await world();
     for (const Name of ['a', 'b']) await aws('CreateSecret', { Name, SecretString: 'v' });
     const limited = async (rate_limit: number, fields: Record<string, unknown> = {}) => {
@@ -358,7 +362,7 @@ describe('AWS: secrets', () => {
     expect((await (await limited(100, wide))('ListSecrets')).json.SecretList).toEqual([]);
   });
 
-  it('tags: added, replaced and taken away', async () => {
+  slow('tags: added, replaced and taken away', async () => {
     const { aws } = await world();
     await aws('CreateSecret', { Name: 's', SecretString: '1', Tags: [{ Key: 'a', Value: '1' }] });
     const tags = [
@@ -371,7 +375,7 @@ describe('AWS: secrets', () => {
     expect((await aws('DescribeSecret', { SecretId: 's' })).json.Tags).toEqual([tags[1]]);
   });
 
-  it('list: filters, negation, orders and pages', async () => {
+  slow('list: filters, negation, orders and pages', async () => {
     const { aws } = await world();
     for (const [name, description, tag] of [
       ['app/b', 'The main Database', 'x'],
@@ -420,7 +424,7 @@ describe('AWS: secrets', () => {
     ).toEqual([400, 'InvalidNextTokenException']);
   });
 
-  it('versions: those with a label, and all of them in pages', async () => {
+  slow('versions: those with a label, and all of them in pages', async () => {
     const { aws } = await world();
     await aws('CreateSecret', { Name: 's', SecretString: '1' });
     for (const value of ['2', '3']) await aws('PutSecretValue', { SecretId: 's', SecretString: value });
@@ -446,7 +450,7 @@ describe('AWS: secrets', () => {
     expect(rest.NextToken).toBeUndefined();
   });
 
-  it('labels: AWSPREVIOUS can be taken away, AWSCURRENT stays', async () => {
+  slow('labels: AWSPREVIOUS can be taken away, AWSCURRENT stays', async () => {
     const { aws } = await world();
     await aws('CreateSecret', { Name: 's', SecretString: '1' });
     await aws('PutSecretValue', { SecretId: 's', SecretString: '2' });
@@ -472,7 +476,7 @@ describe('AWS: secrets', () => {
     ]);
   });
 
-  it('policies, rotation and replicas: none, said in the types that clients know', async () => {
+  slow('policies, rotation and replicas: none, said in the types that clients know', async () => {
     const { aws } = await world();
     const { ARN: arn } = (await aws('CreateSecret', { Name: 's', SecretString: '1' })).json;
     for (const operation of ['GetResourcePolicy', 'DeleteResourcePolicy']) {

@@ -12,6 +12,7 @@ import { evict, inCore, loseStorage } from '../../support/gate';
 import { addPasskey, newMember, ownerId } from '../../support/people';
 import { moveLog } from '../../support/planted';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 import { newWebhook } from '../../support/webhooks';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -31,7 +32,7 @@ const of = (o: Caller, id: Parameters<typeof found>[1], query = '') =>
   newReport(o, query).then((report) => found(report, id));
 
 describe('compliance report: secrets', () => {
-  it('overdue for rotation are those whose own period or policy is over', async () => {
+  slow('overdue for rotation are those whose own period or policy is over', async () => {
     const o = await oldOrg(200);
     expect(finding(await newReport(o), 'secrets-rotation-overdue').status).toBe('not_applicable');
     await newSecret(o, { name: 'free' });
@@ -55,7 +56,7 @@ describe('compliance report: secrets', () => {
     );
   });
 
-  it('overdue by a schedule are those that it has called since their last value', async () => {
+  slow('overdue by a schedule are those that it has called since their last value', async () => {
     const o = await oldOrg(100);
     const { id } = await newSecret(o, { name: 'monthly' });
     const policy = await newPolicy(o, 'rotation', { cron: '0 3 1 * *' });
@@ -69,7 +70,7 @@ describe('compliance report: secrets', () => {
     expect(await of(o, 'secrets-rotation-overdue')).toEqual({ status: 'warn', of: [] });
   });
 
-  it('never rotated are those with their first value after 90 days', async () => {
+  slow('never rotated are those with their first value after 90 days', async () => {
     const o = await oldOrg();
     const { id } = await newSecret(o, { name: 'rotated' });
     await newSecret(o, { name: 'first' });
@@ -85,22 +86,25 @@ describe('compliance report: secrets', () => {
     }
   });
 
-  it('that expire within 30 days are expiring; expired, revoked and deleted ones are only counted', async () => {
-    const o = await oldOrg(60);
-    await newSecret(o, { name: 'forever' });
-    await newSecret(o, { name: 'sixty', ttlSeconds: 60 * 86_400 });
-    await newSecret(o, { name: 'one', ttlSeconds: 86_400 });
-    await o.del(`/secrets/${(await newSecret(o, { name: 'gone', ttlSeconds: 86_400 })).id}`);
-    expect(await of(o, 'secrets-expiring')).toEqual({ status: 'warn', of: ['one'] });
-    daysAgo(31);
-    expect((await of(o, 'secrets-expiring')).status).toBe('pass');
-    daysAgo(30);
-    const report = await newReport(o);
-    expect(found(report, 'secrets-expiring')).toEqual({ status: 'warn', of: ['sixty'] });
-    expect(report.inventory.secrets).toMatchObject({ active: 2, expired: 1 });
-  });
+  slow(
+    'that expire within 30 days are expiring; expired, revoked and deleted ones are only counted',
+    async () => {
+      const o = await oldOrg(60);
+      await newSecret(o, { name: 'forever' });
+      await newSecret(o, { name: 'sixty', ttlSeconds: 60 * 86_400 });
+      await newSecret(o, { name: 'one', ttlSeconds: 86_400 });
+      await o.del(`/secrets/${(await newSecret(o, { name: 'gone', ttlSeconds: 86_400 })).id}`);
+      expect(await of(o, 'secrets-expiring')).toEqual({ status: 'warn', of: ['one'] });
+      daysAgo(31);
+      expect((await of(o, 'secrets-expiring')).status).toBe('pass');
+      daysAgo(30);
+      const report = await newReport(o);
+      expect(found(report, 'secrets-expiring')).toEqual({ status: 'warn', of: ['sixty'] });
+      expect(report.inventory.secrets).toMatchObject({ active: 2, expired: 1 });
+    },
+  );
 
-  it('with names that break a naming policy are those that it applies to and does not match', async () => {
+  slow('with names that break a naming policy are those that it applies to and does not match', async () => {
     const o = await oldOrg(1);
     for (let n = 0; n < 20; n++) await newSecret(o, { name: `ok-${n}` });
     await newSecret(o, { name: 'BAD' });
@@ -113,7 +117,7 @@ describe('compliance report: secrets', () => {
     expect((await of(o, 'secrets-naming')).status).toBe('fail');
   });
 
-  it('unread for 90 days are those not read on their own, by name or in bulk', async () => {
+  slow('unread for 90 days are those not read on their own, by name or in bulk', async () => {
     const o = await oldOrg();
     const ids = new Map<string, string>();
     for (const name of ['unread', 'by-id', 'by-name', 'app/bulk'])
@@ -139,7 +143,7 @@ describe('compliance report: secrets', () => {
     expect(evidence[1]?.facts.last_read_at).toBe(new Date(NOW - 200 * DAY).toISOString());
   });
 
-  it('unread are incomplete if a gate has lost its record of reads', async () => {
+  slow('unread are incomplete if a gate has lost its record of reads', async () => {
     const o = await oldOrg(200);
     await newSecret(o, { name: 'old' });
     await loseStorage(o);
@@ -149,7 +153,7 @@ describe('compliance report: secrets', () => {
     expect(tested).toContain('Reads are recorded only since');
   });
 
-  it('show 100 pieces of evidence, and the whole count', async () => {
+  slow('show 100 pieces of evidence, and the whole count', async () => {
     const o = await oldOrg(100);
     for (let n = 0; n < 103; n++) await newSecret(o);
     daysAgo(0);
@@ -159,7 +163,7 @@ describe('compliance report: secrets', () => {
 });
 
 describe('compliance report: credentials', () => {
-  it('are unused after 90 days without a request of their own or of their descendants', async () => {
+  slow('are unused after 90 days without a request of their own or of their descendants', async () => {
     const o = await oldOrg();
     await newKey(o, { name: 'idle' });
     const used = await newKey(o, { name: 'used' });
@@ -182,7 +186,7 @@ describe('compliance report: credentials', () => {
     }
   });
 
-  it('without an expiry are those that neither end themselves nor with another', async () => {
+  slow('without an expiry are those that neither end themselves nor with another', async () => {
     const o = await oldOrg();
     await newKey(o, { name: 'ends', scopes: ['*'], ttlSeconds: 86_400 });
     await newAgent(o, { name: 'agent' });
@@ -210,7 +214,7 @@ describe('compliance report: credentials', () => {
     expect(codeOf(await agent.o.get('/secrets'))).toEqual([401, 'TOKEN_EXPIRED']);
   });
 
-  it('are over-scoped with a wildcard and without limits', async () => {
+  slow('are over-scoped with a wildcard and without limits', async () => {
     const o = await newOrg();
     await newKey(o, { name: 'plain', scopes: ['secrets:read'] });
     await newKey(o, { name: 'limited', scopes: ['*'], environments: ['production'] });
@@ -221,7 +225,7 @@ describe('compliance report: credentials', () => {
     expect((await of(o, 'credentials-over-scoped')).status).toBe('fail');
   });
 
-  it('of which more than three API keys may do everything fail', async () => {
+  slow('of which more than three API keys may do everything fail', async () => {
     const o = await newOrg();
     for (let n = 0; n < 2; n++) await newKey(o, { scopes: ['*'] });
     expect((await of(o, 'credentials-over-scoped')).status).toBe('warn');
@@ -269,7 +273,7 @@ const newDevice = (o: Caller, fields: Partial<DeviceRow>) =>
   }));
 
 describe('compliance report: people and devices', () => {
-  it('members without a passkey are named; an owner or admin only has a week', async () => {
+  slow('members without a passkey are named; an owner or admin only has a week', async () => {
     const o = await oldOrg(30);
     const owner = await ownerId(o);
     await addPasskey(o, owner);
@@ -288,7 +292,7 @@ describe('compliance report: people and devices', () => {
     });
   });
 
-  it('devices without an assigned member are reported unless they are blocked', async () => {
+  slow('devices without an assigned member are reported unless they are blocked', async () => {
     const o = await newOrg();
     expect((await of(o, 'devices-unassigned')).status).toBe('not_applicable');
     await newDevice(o, { member_id: await ownerId(o) });
@@ -394,7 +398,7 @@ describe('compliance report: break-glass tokens', () => {
     expect(evidence[0]?.detail).toContain('secret.read 2');
   });
 
-  it('are found in closed segments too, and nothing is counted twice', async () => {
+  slow('are found in closed segments too, and nothing is counted twice', async () => {
     const o = await newOrg();
     const token = await newBreakGlass(o);
     for (let n = 0; n < 5; n++) await token.o.get('/secrets');
@@ -430,7 +434,7 @@ describe('compliance report: break-glass tokens', () => {
 });
 
 describe('compliance report: the audit log', () => {
-  it('refused administrative requests are grouped by caller and action', async () => {
+  slow('refused administrative requests are grouped by caller and action', async () => {
     const o = await newOrg();
     const key = await newKey(o, { name: 'curious', scopes: ['secrets:read'] });
     const ask = async (times: number) => {
@@ -450,7 +454,7 @@ describe('compliance report: the audit log', () => {
     });
   });
 
-  it('a panic and a containment are reported', async () => {
+  slow('a panic and a containment are reported', async () => {
     const o = await newOrg();
     expect((await of(o, 'emergency-operations')).status).toBe('pass');
     const key = await newKey(o);
@@ -464,7 +468,7 @@ describe('compliance report: the audit log', () => {
     expect(evidence[0]?.facts.reason).toBe('a laptop was stolen');
   });
 
-  it('an integrity alarm fails', async () => {
+  slow('an integrity alarm fails', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     expect((await of(o, 'integrity-alarms')).status).toBe('pass');
@@ -477,7 +481,7 @@ describe('compliance report: the audit log', () => {
     expect((await of(o, 'integrity-alarms')).status).toBe('fail');
   });
 
-  it('a chain that was altered fails, and so does a segment that cannot be read', async () => {
+  slow('a chain that was altered fails, and so does a segment that cannot be read', async () => {
     const o = await newOrg();
     for (let n = 0; n < 6; n++) await o.get('/members');
     await moveLog(o, 3);
@@ -510,7 +514,7 @@ describe('compliance report: the audit log', () => {
     );
   });
 
-  it('webhooks: those that were disabled by failures are found', async () => {
+  slow('webhooks: those that were disabled by failures are found', async () => {
     const o = await newOrg();
     const none = finding(await newReport(o), 'delivery-failures');
     expect([none.status, none.count]).toEqual(['not_applicable', 0]);

@@ -6,6 +6,7 @@ import { newReport } from '../../support/compliance';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { asMember, newGrant, newMember } from '../../support/people';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -17,7 +18,7 @@ const at = (from: number | null, to: number | null) =>
   `${path}?${[...(from === null ? [] : [`from=${iso(from)}`]), ...(to === null ? [] : [`to=${iso(to)}`])].join('&')}`;
 
 describe('compliance report: the response', () => {
-  it('is of the last 90 days, has every finding once, and sums them up', async () => {
+  slow('is of the last 90 days, has every finding once, and sums them up', async () => {
     const now = Date.now();
     faults.clock = now;
     const report = await newReport(await newOrg());
@@ -55,7 +56,7 @@ describe('compliance report: the response', () => {
     }
   });
 
-  it('leaves one audit entry, regardless of the calls it needs', async () => {
+  slow('leaves one audit entry, regardless of the calls it needs', async () => {
     const o = await newOrg();
     await newSecret(o);
     await newReport(o);
@@ -64,7 +65,7 @@ describe('compliance report: the response', () => {
     expect(data[0]).toMatchObject({ resource: o.id, status: 200 });
   });
 
-  it('holds no value and no token in any format', async () => {
+  slow('holds no value and no token in any format', async () => {
     const o = await newOrg();
     const value = 'the-value-of-the-secret-0123456789';
     const secret = await newSecret(o, { value, ttlSeconds: 3600, rotate_every_seconds: 60 });
@@ -115,7 +116,7 @@ describe('compliance report: the period', () => {
     expect((await o.get(at(now - 401 * DAY, now))).json.error.details[0].path).toBe('from');
   });
 
-  it('of 400 days is accepted, even if only one end is given', async () => {
+  slow('of 400 days is accepted, even if only one end is given', async () => {
     const o = await newOrg();
     const now = Date.now();
     faults.clock = now;
@@ -132,7 +133,7 @@ describe('compliance report: the period', () => {
 });
 
 describe('permission: compliance report', () => {
-  it('needs the scope compliance:read', async () => {
+  slow('needs the scope compliance:read', async () => {
     const o = await newOrg();
     expect((await (await newKey(o, { scopes: ['compliance:read'] })).o.get(path)).status).toBe(200);
     expect((await (await newAgent(o, { scopes: ['compliance:*'] })).o.get(path)).status).toBe(200);
@@ -159,7 +160,7 @@ describe('permission: compliance report', () => {
     expect(codeOf(await narrowed.o.get(path))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
-  it('is given by the roles owner, admin and auditor, and by no grant', async () => {
+  slow('is given by the roles owner, admin and auditor, and by no grant', async () => {
     const o = await newOrg();
     const input = { part: 'overview', from: null, to: null };
     for (const [role, status] of [

@@ -7,6 +7,7 @@ import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { ageTo, evict, inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import {
   type Answer,
@@ -25,7 +26,7 @@ const DENIED = [403, 'SECRET_ACCESS_DENIED'];
 const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
 
 describe('agent: create, list, read, update and delete', () => {
-  it('shows every limit, and the token once', async () => {
+  slow('shows every limit, and the token once', async () => {
     const o = await newOrg();
     const body = {
       name: 'triage',
@@ -207,7 +208,7 @@ describe('permission: an agent that reads a value', () => {
     'by name': (o) => o.get(`/secrets/by-name/${name}?environment=${environment}`),
   });
 
-  it('is denied without secrets:read by every read, and is told who can grant it what', async () => {
+  slow('is denied without secrets:read by every read, and is told who can grant it what', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     const agent = await newAgent(o, { scopes: ['secrets:list', 'secrets:write', 'secrets:rotate'] });
@@ -237,7 +238,7 @@ describe('permission: an agent that reads a value', () => {
       expect([way, (await ask(agent.o)).status]).toEqual([way, 200]);
   });
 
-  it('is denied outside its environments and names by every read', async () => {
+  slow('is denied outside its environments and names by every read', async () => {
     const o = await newOrg();
     const own = await newSecret(o, { name: 'app/a', environment: 'staging' });
     const named = await newSecret(o, { name: 'other', environment: 'staging' });
@@ -276,7 +277,7 @@ describe('permission: an agent that reads a value', () => {
 });
 
 describe('permission: what an agent can see', () => {
-  it('bulk reads, lists and their ETags contain only what it may read', async () => {
+  slow('bulk reads, lists and their ETags contain only what it may read', async () => {
     const o = await newOrg();
     const a = await newSecret(o, { name: 'a/1' });
     const b = await newSecret(o, { name: 'b/1' });
@@ -323,7 +324,7 @@ describe('permission: what an agent can see', () => {
     expect(data[0].patterns_digest).toBe(data.at(-1).patterns_digest);
   });
 
-  it('is less from the next request on after an update narrows it, also with an earlier ETag', async () => {
+  slow('is less from the next request on after an update narrows it, also with an earlier ETag', async () => {
     const o = await newOrg();
     const a = await newSecret(o, { name: 'a' });
     const b = await newSecret(o, { name: 'b' });
@@ -478,7 +479,7 @@ describe('agent: update', () => {
 });
 
 describe('agent: descendants', () => {
-  it('hold no more than the agent, and end with it, at every depth', async () => {
+  slow('hold no more than the agent, and end with it, at every depth', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'app/a' });
     const agent = await newAgent(o, {
@@ -531,7 +532,7 @@ describe('agent: descendants', () => {
     ]);
   });
 
-  it('expire with the agent', async () => {
+  slow('expire with the agent', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], ttlSeconds: 3600 });
     const child = await newAgent(agent.o);
@@ -540,7 +541,7 @@ describe('agent: descendants', () => {
     for (const ended of [agent, child]) expect(codeOf(await whoami(ended.o))).toEqual([401, 'TOKEN_EXPIRED']);
   });
 
-  it('are limited in depth', async () => {
+  slow('are limited in depth', async () => {
     const o = await newOrg();
     let last = await newAgent(o, { scopes: ['tokens:write'] });
     for (let links = 1; links < 16; links++) last = await newAgent(last.o, { scopes: ['tokens:write'] });
@@ -550,7 +551,7 @@ describe('agent: descendants', () => {
     ]);
   });
 
-  it('count as live until the agent ends, and are purged ninety days later', async () => {
+  slow('count as live until the agent ends, and are purged ninety days later', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'] });
     const made = await newAgent(agent.o);
@@ -592,7 +593,7 @@ describe('rate limit: an agent', () => {
     return answers.filter(({ status }) => status === 200).length;
   };
 
-  it('has exactly 120 requests a minute by default, and can get another limit at any time', async () => {
+  slow('has exactly 120 requests a minute by default, and can get another limit at any time', async () => {
     faults.clock = Date.now();
     const o = await newOrg();
     const usual = await newAgent(o);
@@ -613,7 +614,7 @@ describe('rate limit: an agent', () => {
     expect(await burst(usual.o, 5)).toBe(0);
   });
 
-  it('shares its rate limit with its descendants, also after eviction of the gate', async () => {
+  slow('shares its rate limit with its descendants, also after eviction of the gate', async () => {
     faults.clock = Date.now();
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], rate_limit: 20 });
@@ -645,7 +646,7 @@ describe('last use: a credential', () => {
     return { at: Date.parse(last_used_at), count: use_count, place: last_used_place };
   };
 
-  it('shows time and number of its requests, refused ones included, without a write to D1', async () => {
+  slow('shows time and number of its requests, refused ones included, without a write to D1', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { rate_limit: 5 });
     const before = Date.now();
@@ -670,7 +671,7 @@ describe('last use: a credential', () => {
     expect((await useOf(o, agent.id)).count).toBe(8);
   });
 
-  it('shows the same after eviction of the gate, and after audit entries moved to D1', async () => {
+  slow('shows the same after eviction of the gate, and after audit entries moved to D1', async () => {
     faults.clock = Date.now();
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], rate_limit: 6000 });

@@ -7,6 +7,7 @@ import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import {
   type Answer,
@@ -128,7 +129,7 @@ describe('break-glass: create', () => {
 });
 
 describe('break-glass: who may create one', () => {
-  it('an API key that holds everything, and no other kind of caller', async () => {
+  slow('an API key that holds everything, and no other kind of caller', async () => {
     const o = await newOrg();
     const all = { scopes: ['*'] };
     expect((await issue((await newKey(o, all)).o)).status).toBe(201);
@@ -175,7 +176,7 @@ describe('break-glass: who may create one', () => {
     expect((await o.get('/break-glass-tokens')).json.data).toEqual([]);
   });
 
-  it('no key that is more limited than the token, or that expires earlier', async () => {
+  slow('no key that is more limited than the token, or that expires earlier', async () => {
     const o = await newOrg();
     const at = (seconds: number) => new Date((faults.clock ?? 0) + seconds * 1000).toISOString();
     for (const limits of [{ environments: ['production'] }, { secrets: ['*'] }, { expires_at: at(3599) }])
@@ -200,7 +201,7 @@ describe('break-glass: who may create one', () => {
     ]);
   });
 
-  it('limit: at most five are live, also with concurrent creations; one that ends makes room', async () => {
+  slow('limit: at most five are live, also with concurrent creations; one that ends makes room', async () => {
     const o = await newOrg();
     const other = await newKey(o);
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => issue(n % 2 ? o : other.o)));
@@ -311,7 +312,7 @@ describe('break-glass: permissions', () => {
     ).toEqual(tokens.map(({ expires_at }) => expires_at));
   });
 
-  it('rate limit: sixty requests a minute', async () => {
+  slow('rate limit: sixty requests a minute', async () => {
     const o = await newOrg();
     const { o: emergency } = await newBreakGlass(o);
     const answers = await Promise.all(Array.from({ length: 70 }, () => emergency.get('/secrets')));
@@ -320,7 +321,7 @@ describe('break-glass: permissions', () => {
 });
 
 describe('break-glass: reports of use', () => {
-  it('audit log: marks every use, refusals and the creation included, and nothing else', async () => {
+  slow('audit log: marks every use, refusals and the creation included, and nothing else', async () => {
     const o = await newOrg();
     const weak = await newKey(o, { scopes: ['tokens:write'] });
     await issue(weak.o);
@@ -390,7 +391,7 @@ describe('break-glass: reports of use', () => {
     expect(await told(o)).toEqual([issued, used(1), used(4), used(1), used(1)]);
   });
 
-  it('events: report each token separately, requests over the rate limit included', async () => {
+  slow('events: report each token separately, requests over the rate limit included', async () => {
     const o = await newOrg();
     const one = await newBreakGlass(o);
     const two = await newBreakGlass(o);

@@ -6,6 +6,7 @@ import { problemOf } from '../../model/invariants';
 import { newKey, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import {
   type Answer,
   BOOTSTRAP,
@@ -146,28 +147,31 @@ describe('provider issue', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('concurrency: many issues of a new name make one secret with consecutive versions and every value', async () => {
-    const o = await newOrg();
-    const providers = await Promise.all(Array.from({ length: 4 }, () => newProvider(o)));
-    faults.delay = 5;
-    const answers = await Promise.all(
-      Array.from(
-        { length: 24 },
-        (_, i) => providers[i % 4]?.issue({ secretName: 'fresh', value: `value ${i}` }) as Promise<Answer>,
-      ),
-    );
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(23).fill(200), 201]);
-    const ids = new Set(answers.map(({ json }) => json.secretId));
-    expect(ids.size).toBe(1);
-    expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(
-      Array.from({ length: 24 }, (_, i) => i + 1),
-    );
-    for (const [i, { json }] of answers.entries())
-      expect((await o.get(`/secrets/${json.secretId}?version=${json.version}`)).json.value).toBe(
-        `value ${i}`,
+  slow(
+    'concurrency: many issues of a new name make one secret with consecutive versions and every value',
+    async () => {
+      const o = await newOrg();
+      const providers = await Promise.all(Array.from({ length: 4 }, () => newProvider(o)));
+      faults.delay = 5;
+      const answers = await Promise.all(
+        Array.from(
+          { length: 24 },
+          (_, i) => providers[i % 4]?.issue({ secretName: 'fresh', value: `value ${i}` }) as Promise<Answer>,
+        ),
       );
-    expect(await problemOf(o)).toBe(null);
-  });
+      expect(answers.map(({ status }) => status).sort()).toEqual([...Array(23).fill(200), 201]);
+      const ids = new Set(answers.map(({ json }) => json.secretId));
+      expect(ids.size).toBe(1);
+      expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(
+        Array.from({ length: 24 }, (_, i) => i + 1),
+      );
+      for (const [i, { json }] of answers.entries())
+        expect((await o.get(`/secrets/${json.secretId}?version=${json.version}`)).json.value).toBe(
+          `value ${i}`,
+        );
+      expect(await problemOf(o)).toBe(null);
+    },
+  );
 
   it('concurrency: issue and revoke wait for a change that gives the name to another secret', async () => {
     const o = await newOrg();
@@ -194,41 +198,44 @@ describe('provider issue', () => {
     }
   });
 
-  it('concurrency: with rotations, revocations, renames and deletions, no version is missing and no integrity violation is reported', async () => {
-    const o = await newOrg();
-    const p = await newProvider(o);
-    faults.delay = 4;
-    for (let round = 0; round < 6; round++) {
-      const answers = await Promise.all([
-        p.issue({ value: `a${round}` }),
-        p.revoke(),
-        p.rotate({ newValue: `b${round}` }),
-        p.issue({ value: `c${round}` }),
-        newSecret(o, { name: 'db/password' }).catch(() => null),
-        p.revoke(),
-        p.issue({ value: `d${round}` }),
-      ]);
-      for (const answer of answers)
-        if (answer && 'status' in answer) expect(answer.status, JSON.stringify(answer)).not.toBe(500);
-      const { id } = (await o.get('/secrets?prefix=db')).json.data[0];
-      await Promise.all([
-        p.issue({ value: `e${round}` }),
-        round % 2
-          ? o.patch(`/secrets/${id}`, { name: `moved ${round}`.replace(' ', '-') })
-          : o.del(`/secrets/${id}?permanent=true`),
-        p.revoke(),
-        p.issue({ value: `f${round}` }),
-        p.rotate(),
-      ]);
-    }
-    faults.delay = 0;
-    expect(await problemOf(o)).toBe(null);
-    expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
-  });
+  slow(
+    'concurrency: with rotations, revocations, renames and deletions, no version is missing and no integrity violation is reported',
+    async () => {
+      const o = await newOrg();
+      const p = await newProvider(o);
+      faults.delay = 4;
+      for (let round = 0; round < 6; round++) {
+        const answers = await Promise.all([
+          p.issue({ value: `a${round}` }),
+          p.revoke(),
+          p.rotate({ newValue: `b${round}` }),
+          p.issue({ value: `c${round}` }),
+          newSecret(o, { name: 'db/password' }).catch(() => null),
+          p.revoke(),
+          p.issue({ value: `d${round}` }),
+        ]);
+        for (const answer of answers)
+          if (answer && 'status' in answer) expect(answer.status, JSON.stringify(answer)).not.toBe(500);
+        const { id } = (await o.get('/secrets?prefix=db')).json.data[0];
+        await Promise.all([
+          p.issue({ value: `e${round}` }),
+          round % 2
+            ? o.patch(`/secrets/${id}`, { name: `moved ${round}`.replace(' ', '-') })
+            : o.del(`/secrets/${id}?permanent=true`),
+          p.revoke(),
+          p.issue({ value: `f${round}` }),
+          p.rotate(),
+        ]);
+      }
+      faults.delay = 0;
+      expect(await problemOf(o)).toBe(null);
+      expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
+    },
+  );
 });
 
 describe('provider lifetime', () => {
-  it('expires to the second for every way of reading and for rotate; only issue starts again', async () => {
+  slow('expires to the second for every way of reading and for rotate; only issue starts again', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.clock = Math.ceil(Date.now() / 1000) * 1000;
@@ -251,7 +258,7 @@ describe('provider lifetime', () => {
     expect((await o.get(`/secrets/${json.secretId}?version=1`)).json.value).toBe('v1');
   });
 
-  it('of a POST or PATCH applies to rotate too; a rotate without one sets no end', async () => {
+  slow('of a POST or PATCH applies to rotate too; a rotate without one sets no end', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.clock = Date.now();
@@ -268,7 +275,7 @@ describe('provider lifetime', () => {
     expect(await ends()).toBe(61_000);
   });
 
-  it('audit log: the entry that sets a lifetime shows it, and no other does', async () => {
+  slow('audit log: the entry that sets a lifetime shows it, and no other does', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const { secretId, expiresAt } = (await p.issue()).json;
@@ -306,7 +313,7 @@ describe('provider lifetime', () => {
 });
 
 describe('provider rotate', () => {
-  it('answers 404 for a name without a secret, and 409 for a revoked one', async () => {
+  slow('answers 404 for a name without a secret, and 409 for a revoked one', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     expect(codeOf(await p.rotate())).toEqual([404, 'NOT_FOUND']);
@@ -321,7 +328,7 @@ describe('provider rotate', () => {
 });
 
 describe('provider revoke', () => {
-  it('answers as before when it is repeated, and changes nothing', async () => {
+  slow('answers as before when it is repeated, and changes nothing', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     expect(codeOf(await p.revoke())).toEqual([404, 'NOT_FOUND']);
@@ -501,31 +508,34 @@ describe('provider revoke', () => {
 });
 
 describe('provider idempotency', () => {
-  it('a replay returns the first response; keys of other tokens are separate; another body is refused', async () => {
-    const o = await newOrg();
-    const p = await newProvider(o);
-    const q = await newProvider(o);
-    const headers = { 'Idempotency-Key': 'k' };
-    const first = await p.issue({}, headers);
-    for (let i = 0; i < 2; i++) {
-      const again = await p.issue({}, headers);
-      expect([again.status, again.json, again.headers.get('idempotency-replayed')]).toEqual([
-        201,
-        first.json,
-        'true',
-      ]);
-    }
-    expect((await q.issue({}, headers)).json.version).toBe(2);
-    expect(codeOf(await p.issue({ value: 'other' }, headers))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
-    expect((await p.rotate({}, { 'Idempotency-Key': 'r' })).json.version).toBe(3);
-    expect((await p.rotate({}, { 'Idempotency-Key': 'r' })).json.version).toBe(3);
-    const revoked = await p.revoke({}, { 'Idempotency-Key': 'v' });
-    await p.issue();
-    expect((await p.revoke({}, { 'Idempotency-Key': 'v' })).json).toEqual(revoked.json);
-    expect((await read(o)).json.version).toBe(4);
-  });
+  slow(
+    'a replay returns the first response; keys of other tokens are separate; another body is refused',
+    async () => {
+      const o = await newOrg();
+      const p = await newProvider(o);
+      const q = await newProvider(o);
+      const headers = { 'Idempotency-Key': 'k' };
+      const first = await p.issue({}, headers);
+      for (let i = 0; i < 2; i++) {
+        const again = await p.issue({}, headers);
+        expect([again.status, again.json, again.headers.get('idempotency-replayed')]).toEqual([
+          201,
+          first.json,
+          'true',
+        ]);
+      }
+      expect((await q.issue({}, headers)).json.version).toBe(2);
+      expect(codeOf(await p.issue({ value: 'other' }, headers))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+      expect((await p.rotate({}, { 'Idempotency-Key': 'r' })).json.version).toBe(3);
+      expect((await p.rotate({}, { 'Idempotency-Key': 'r' })).json.version).toBe(3);
+      const revoked = await p.revoke({}, { 'Idempotency-Key': 'v' });
+      await p.issue();
+      expect((await p.revoke({}, { 'Idempotency-Key': 'v' })).json).toEqual(revoked.json);
+      expect((await read(o)).json.version).toBe(4);
+    },
+  );
 
-  it('concurrent requests with one key make one version of a new name', async () => {
+  slow('concurrent requests with one key make one version of a new name', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.delay = 10;
@@ -539,7 +549,7 @@ describe('provider idempotency', () => {
 });
 
 describe('provider permission', () => {
-  it('only provider tokens can use the three routes, and they can use no other route', async () => {
+  slow('only provider tokens can use the three routes, and they can use no other route', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const { secretId } = (await p.issue()).json;
@@ -577,7 +587,7 @@ describe('provider permission', () => {
     });
   });
 
-  it('each route requires its scope', async () => {
+  slow('each route requires its scope', async () => {
     const o = await newOrg();
     const all = await newProvider(o);
     await all.issue();
@@ -625,7 +635,7 @@ describe('provider permission', () => {
     expect((await read(o, 'web/key')).json).toMatchObject({ version: 1, status: 'active' });
   });
 
-  it('revocation: a revoked token is refused immediately, including its stored responses', async () => {
+  slow('revocation: a revoked token is refused immediately, including its stored responses', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     await p.issue({}, { 'Idempotency-Key': 'k' });
@@ -634,7 +644,7 @@ describe('provider permission', () => {
       expect(codeOf(await call())).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('tenant isolation: writes only in the organisation of the token', async () => {
+  slow('tenant isolation: writes only in the organisation of the token', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const p = await newProvider(o);
@@ -676,7 +686,7 @@ describe('provider validation', () => {
     ['revoke', { secretName: '/a' }, 'secretName'],
   ];
 
-  it('a malformed body is refused with the name of the field, and changes nothing', async () => {
+  slow('a malformed body is refused with the name of the field, and changes nothing', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     for (const [verb, body, path] of wrong) {
@@ -689,7 +699,7 @@ describe('provider validation', () => {
     expect((await o.get('/secrets')).json.data).toEqual([]);
   });
 
-  it('lifetime, size and name have limits: a minute, a year, 64 KiB, no __proto__', async () => {
+  slow('lifetime, size and name have limits: a minute, a year, 64 KiB, no __proto__', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     for (const ttlSeconds of [60, 31_536_000])

@@ -9,6 +9,7 @@ import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/device';
 import { inCore } from '../../support/gate';
 import { newMember } from '../../support/people';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -20,7 +21,7 @@ const events = async (o: Caller) =>
 const ANN = { name: 'Laptop of Ann', platform: 'macOS 26' };
 
 describe('device', () => {
-  it('is registered, shown, changed, assigned, blocked and removed, with an event each', async () => {
+  slow('is registered, shown, changed, assigned, blocked and removed, with an event each', async () => {
     const o = await newOrg();
     const member = await newMember(o);
     const keys = await newKeyPair();
@@ -83,7 +84,7 @@ describe('device', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('is listed page by page, by status and by member', async () => {
+  slow('is listed page by page, by status and by member', async () => {
     const o = await newOrg();
     const member = await newMember(o);
     const a = await newDevice(o);
@@ -170,7 +171,7 @@ describe('device', () => {
     expect((await (await newOrg()).post('/devices', { ...ANN, public_key: jwk })).status).toBe(201);
   });
 
-  it('is refused beyond 2,000 in an organisation', async () => {
+  slow('is refused beyond 2,000 in an organisation', async () => {
     const o = await newOrg();
     const { id } = await newDevice(o);
     await inCore(o, ({ rows }) => {
@@ -184,7 +185,7 @@ describe('device', () => {
     ]);
   });
 
-  it('permission: is read with devices:read and changed with devices:write', async () => {
+  slow('permission: is read with devices:read and changed with devices:write', async () => {
     const o = await newOrg();
     const { id } = await newDevice(o);
     const reader = (await newKey(o, { scopes: ['devices:read'] })).o;
@@ -223,7 +224,7 @@ describe('device: the count of live credentials', () => {
 });
 
 describe('device: a credential that is bound to it', () => {
-  it('shows the device, in whoami too', async () => {
+  slow('shows the device, in whoami too', async () => {
     const o = await newOrg();
     const { id: device_id, keys } = await newDevice(o);
     for (const made of [await newSession(o, { device_id }), await newAgent(o, { device_id })]) {

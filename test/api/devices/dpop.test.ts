@@ -19,6 +19,7 @@ import { faults, holdNext } from '../../support/faults';
 import { evict, inCore, runTasksLater } from '../../support/gate';
 import { newMember } from '../../support/people';
 import { newLongSecret } from '../../support/planted';
+import { slow } from '../../support/slow';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 import {
   type Answer,
@@ -57,7 +58,7 @@ function expectInvalid(answer: Answer, part: string | RegExp, what = '') {
 }
 
 describe('DPoP: a bound token', () => {
-  it('is accepted with a proof by the registered key, under the schemes Bearer and DPoP', async () => {
+  slow('is accepted with a proof by the registered key, under the schemes Bearer and DPoP', async () => {
     for (const alg of ['ES256', 'EdDSA'] as const) {
       const { keys, token, id, device_id } = await newBound(alg);
       for (const scheme of ['Bearer', 'DPoP', 'dpop']) {
@@ -115,7 +116,7 @@ describe('DPoP: a bound token', () => {
     );
   });
 
-  it('is refused with a used proof after the gate was evicted, and reset', async () => {
+  slow('is refused with a used proof after the gate was evicted, and reset', async () => {
     const { o, keys, token } = await newBound();
     const once = await proof(keys, token);
     expect((await whoamiBy(token, once)).status).toBe(200);
@@ -219,7 +220,7 @@ describe('DPoP: a bound token', () => {
       expectInvalid(await whoamiBy(token, await proof(keys, token, { claims: { ath } })), 'ath', String(ath));
   });
 
-  it('hashes the token as it was sent: that of an agent under its other prefix', async () => {
+  slow('hashes the token as it was sent: that of an agent under its other prefix', async () => {
     const o = await newOrg();
     const { id: device_id, keys } = await newDevice(o);
     const { token } = await newAgent(o, { device_id });
@@ -410,7 +411,7 @@ describe('DPoP: a token that is bound to no device', () => {
 describe('DPoP: credentials end with their device', () => {
   const use = async (keys: KeyPair, token: string) => codeOf(await whoamiBy(token, await proof(keys, token)));
 
-  it('when it is blocked or removed: immediately, regardless of the proof', async () => {
+  slow('when it is blocked or removed: immediately, regardless of the proof', async () => {
     for (const end of [
       (o: Caller, id: string) => o.post(`/devices/${id}/block`),
       (o: Caller, id: string) => o.del(`/devices/${id}`),
@@ -451,7 +452,7 @@ describe('DPoP: credentials end with their device', () => {
     expect(await use(keys, token)).toEqual(REVOKED);
   });
 
-  it('and not when it is assigned to another member, or to none', async () => {
+  slow('and not when it is assigned to another member, or to none', async () => {
     const { o, device_id, keys, token } = await newBound();
     const ann = await newMember(o);
     const bob = await newMember(o);
@@ -474,7 +475,7 @@ describe('DPoP: credentials end with their device', () => {
     expect(await use(keys, token)).toEqual(assigned.status === 200 ? REVOKED : [200, undefined]);
   });
 
-  it('a request that waits while its device is blocked is refused', async () => {
+  slow('a request that waits while its device is blocked is refused', async () => {
     const { o, device_id, keys, token } = await newBound();
     const bound = provenBy(o.as(token), keys);
     const { id } = await newLongSecret(o);
@@ -488,14 +489,14 @@ describe('DPoP: credentials end with their device', () => {
     expect((await o.get(`/secrets/${id}`)).json.value).toBe('first');
   });
 
-  it('a request whose device is blocked while D1 is away is refused', async () => {
+  slow('a request whose device is blocked while D1 is away is refused', async () => {
     const { o, device_id, keys, token } = await newBound();
     faults.fail = () => 'after';
     expect((await o.post(`/devices/${device_id}/block`)).status).toBe(200);
     expect(codeOf(await whoamiBy(token, await proof(keys, token)))).toEqual(REVOKED);
   });
 
-  it('are cleared away 90 days later, as other ended credentials', async () => {
+  slow('are cleared away 90 days later, as other ended credentials', async () => {
     const o = await newOrg();
     const { id: device_id } = await newDevice(o);
     const { id } = await newAgent(o, { device_id });
@@ -511,7 +512,7 @@ describe('DPoP: credentials end with their device', () => {
 });
 
 describe('DPoP: a proof and its request', () => {
-  it('a proof works for a repeat after a lost gate response, but not for a second request', async () => {
+  slow('a proof works for a repeat after a lost gate response, but not for a second request', async () => {
     const { o, keys, token } = await newBound();
     const path = `/api/v1/orgs/${o.id}/secrets`;
     for (const fate of ['before', 'after'] as const) {
@@ -534,7 +535,7 @@ describe('DPoP: a proof and its request', () => {
     expect((await whoamiBy(token, read)).status).toBe(200);
   });
 
-  it('a proof works for all gate calls of one request', async () => {
+  slow('a proof works for all gate calls of one request', async () => {
     const { o, keys } = await newBound();
     const { id: device_id, keys: own } = await newDevice(o);
     const { token } = await newAgent(o, { scopes: ['*'], device_id });

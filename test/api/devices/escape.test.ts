@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/device';
 import { newMember, newTeam } from '../../support/people';
+import { runs } from '../../support/slow';
 import { type Answer, type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -116,6 +117,6 @@ it('DPoP: anything that a bound credential creates works only with its device, a
           ]);
       },
     ),
-    { numRuns: 10 },
+    { numRuns: runs(10, 3) },
   );
 });

@@ -5,6 +5,7 @@ import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newBreakGlass, newKey, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -114,7 +115,7 @@ describe('expiry of a secret', () => {
     ]);
   });
 
-  it('a new lifetime replaces the events of the former one', async () => {
+  slow('a new lifetime replaces the events of the former one', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'a', ttlSeconds: seconds(2 * DAY) });
     await o.patch(`/secrets/${id}`, { ttlSeconds: seconds(20 * DAY) });
@@ -165,7 +166,7 @@ describe('expiry of a secret', () => {
     expect(await told(o)).toEqual([]);
   });
 
-  it('is raised once after a restart of the gate, and not again after its storage is lost', async () => {
+  slow('is raised once after a restart of the gate, and not again after its storage is lost', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'a', ttlSeconds: seconds(10 * DAY) });
     at(3 * DAY);
@@ -216,7 +217,7 @@ describe('expiry of a secret', () => {
 });
 
 describe('expiry of a credential', () => {
-  it('raises an event 7 days and 1 day ahead, but none for session tokens', async () => {
+  slow('raises an event 7 days and 1 day ahead, but none for session tokens', async () => {
     const o = await newOrg();
     await newKey(o, { name: 'key', expires_at: new Date(START + 10 * DAY).toISOString() });
     await newAgent(o, { name: 'agent', ttlSeconds: seconds(8 * DAY) });

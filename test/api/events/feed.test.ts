@@ -6,6 +6,7 @@ import { shows, type View } from '../../../src/domains/events/view';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { evict, inCore, loseStorage } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -107,7 +108,7 @@ describe('event feed', () => {
     expect(text).not.toContain(token);
   });
 
-  it('refuses callers that may neither read events nor list secrets, and other organisations', async () => {
+  slow('refuses callers that may neither read events nor list secrets, and other organisations', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const audits = await newKey(o, { scopes: ['audit:read'] });
@@ -123,7 +124,7 @@ describe('event feed', () => {
 });
 
 describe('event feed: what a caller can see', () => {
-  it('with only secrets:list, the kinds SECRET_* for names within reach', async () => {
+  slow('with only secrets:list, the kinds SECRET_* for names within reach', async () => {
     const o = await newOrg();
     const lists = await newKey(o, { scopes: ['secrets:list'] });
     const mine = await newAgent(o, { scopes: ['secrets:read'], secrets: ['app/*'] });
@@ -169,7 +170,7 @@ describe('event feed: what a caller can see', () => {
     ]);
   });
 
-  it('of an environment, regardless of a later reuse of its slug', async () => {
+  slow('of an environment, regardless of a later reuse of its slug', async () => {
     const o = await newOrg();
     const one = (await o.post('/environments', { name: 'Preview' })).json;
     const mine = await newKey(o, { scopes: ['secrets:list'], environments: [one.id] });
@@ -212,7 +213,7 @@ describe('event feed: ranges in D1', () => {
         .all<{ from: number; to: number; events: string }>()
     ).results;
 
-  it('closes ranges of a thousand, keeps the newest in the gate, and reads on over both', async () => {
+  slow('closes ranges of a thousand, keeps the newest in the gate, and reads on over both', async () => {
     const o = await newOrg();
     await raise(o, 3500);
     await work(o);
@@ -267,7 +268,7 @@ describe('event feed: ranges in D1', () => {
     expect((await whole(o)).length).toBe(2502);
   });
 
-  it('large events make smaller ranges', async () => {
+  slow('large events make smaller ranges', async () => {
     const o = await newOrg();
     await raise(o, 3500, { text: 'x'.repeat(4000) });
     await work(o);
@@ -277,7 +278,7 @@ describe('event feed: ranges in D1', () => {
     expect((await whole(o)).length).toBe(3502);
   });
 
-  it('a limited caller sees no more of D1 than of the gate', async () => {
+  slow('a limited caller sees no more of D1 than of the gate', async () => {
     const o = await newOrg();
     const mine = await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*'] });
     await newSecret(o, { name: 'app/one' });
@@ -307,7 +308,7 @@ describe('event feed: ranges in D1', () => {
     expect(codeOf(await o.get('/events/stream?after=0'))).toEqual([410, 'EVENTS_GONE']);
   });
 
-  it('a missing or altered range is an error, and is never skipped silently', async () => {
+  slow('a missing or altered range is an error, and is never skipped silently', async () => {
     const o = await newOrg();
     await raise(o, 4500);
     await work(o);

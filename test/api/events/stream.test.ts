@@ -6,6 +6,7 @@ import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -56,7 +57,7 @@ async function open(o: Caller, query = '', headers: Record<string, string> = {})
 }
 
 describe('event stream', () => {
-  it('of a member narrows with the environments of their role, while it is open', async () => {
+  slow('of a member narrows with the environments of their role, while it is open', async () => {
     const { o } = await newSignedIn();
     const dev = await signIn(o, 'developer', { environments: ['development', 'production'] });
     const stream = await open(dev.o);
@@ -70,7 +71,7 @@ describe('event stream', () => {
     await stream.close();
   });
 
-  it('with changes names the kinds of resources that change, and nothing else', async () => {
+  slow('with changes names the kinds of resources that change, and nothing else', async () => {
     const o = await newOrg();
     const stream = await open(o, '?changes=true');
     await stream.listening();
@@ -130,7 +131,7 @@ describe('event stream', () => {
     await stream.close();
   });
 
-  it('resumes behind Last-Event-ID, which counts before after', async () => {
+  slow('resumes behind Last-Event-ID, which counts before after', async () => {
     const o = await newOrg();
     for (let n = 0; n < 3; n++) await newSecret(o);
     const ids = async (query: string, headers: Record<string, string>, many: number) => {
@@ -151,7 +152,7 @@ describe('event stream', () => {
       ]);
   });
 
-  it('shows a limited caller the names that it reaches, and nothing else', async () => {
+  slow('shows a limited caller the names that it reaches, and nothing else', async () => {
     const o = await newOrg();
     const mine = await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*'] });
     const stream = await open(mine.o);
@@ -193,7 +194,7 @@ describe('event stream', () => {
     expect(await stream.next()).toBe(null);
   });
 
-  it('ends with the parent of its credential, and when an agent loses the scope', async () => {
+  slow('ends with the parent of its credential, and when an agent loses the scope', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -209,7 +210,7 @@ describe('event stream', () => {
     expect(await narrowed.next()).toBe(null);
   });
 
-  it('sends no event for a name that its caller has lost in the meantime', async () => {
+  slow('sends no event for a name that its caller has lost in the meantime', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['secrets:list'], secrets: ['app/*', 'db/*'] });
     const stream = await open(agent.o);
@@ -252,7 +253,7 @@ describe('event stream', () => {
     await closed;
   });
 
-  it('audit log: a stream is one entry, and takes one request of the rate limit', async () => {
+  slow('audit log: a stream is one entry, and takes one request of the rate limit', async () => {
     const o = await newOrg();
     const stream = await open(o);
     for (let n = 0; n < 3; n++) {
@@ -263,7 +264,7 @@ describe('event stream', () => {
     expect((await o.get('/audit-log?action=event.stream')).json.data).toHaveLength(1);
   });
 
-  it('catches up a bounded part at a time, then the client connects again', async () => {
+  slow('catches up a bounded part at a time, then the client connects again', async () => {
     const o = await newOrg();
     await inCore(o, ({ storage, outbox }) =>
       storage.transactionSync(() => {
@@ -290,7 +291,7 @@ describe('event stream', () => {
     };
   }
 
-  it('is refused past a hundred of one root, however many open at once', async () => {
+  slow('is refused past a hundred of one root, however many open at once', async () => {
     const o = await newOrg();
     const many = await openMany(Array.from({ length: 150 }, () => o));
     expect(many.opened).toBe(100);
@@ -303,29 +304,34 @@ describe('event stream', () => {
     await many.close();
   });
 
-  it('counts what a root created towards the same limit: sessions, agents, their agents, and keys that no owner made', async () => {
-    const o = await newOrg();
-    const key = await newKey(o, { scopes: ['events:read', 'tokens:read', 'tokens:write'] });
-    const agent = await newAgent(key.o, { scopes: ['events:read', 'tokens:write'] });
-    const others = await Promise.all([
-      newSession(key.o),
-      newAgent(agent.o, { scopes: ['events:read'] }),
-      newAgent(agent.o, { scopes: ['events:read'] }),
-      newKey(key.o, { scopes: ['events:read', 'tokens:write'] }),
-    ]);
-    const callers = [key, agent, ...others].map((one) => one.o);
-    const many = await openMany(Array.from({ length: 108 }, (_, n) => callers[n % callers.length] as Caller));
-    expect(many.opened).toBe(100);
-    const below = await newKey((others[3] as { o: Caller }).o, { scopes: ['events:read'] });
-    for (const caller of [...callers, below.o])
-      expect(codeOf(await caller.get('/events/stream'))).toEqual([409, 'LIMIT_REACHED']);
-    await many.close();
-    const mine = await open(o);
-    expect(mine.response.status).toBe(200);
-    await mine.close();
-  });
+  slow(
+    'counts what a root created towards the same limit: sessions, agents, their agents, and keys that no owner made',
+    async () => {
+      const o = await newOrg();
+      const key = await newKey(o, { scopes: ['events:read', 'tokens:read', 'tokens:write'] });
+      const agent = await newAgent(key.o, { scopes: ['events:read', 'tokens:write'] });
+      const others = await Promise.all([
+        newSession(key.o),
+        newAgent(agent.o, { scopes: ['events:read'] }),
+        newAgent(agent.o, { scopes: ['events:read'] }),
+        newKey(key.o, { scopes: ['events:read', 'tokens:write'] }),
+      ]);
+      const callers = [key, agent, ...others].map((one) => one.o);
+      const many = await openMany(
+        Array.from({ length: 108 }, (_, n) => callers[n % callers.length] as Caller),
+      );
+      expect(many.opened).toBe(100);
+      const below = await newKey((others[3] as { o: Caller }).o, { scopes: ['events:read'] });
+      for (const caller of [...callers, below.o])
+        expect(codeOf(await caller.get('/events/stream'))).toEqual([409, 'LIMIT_REACHED']);
+      await many.close();
+      const mine = await open(o);
+      expect(mine.response.status).toBe(200);
+      await mine.close();
+    },
+  );
 
-  it('keeps its place between rounds, and gives it up some time after its client is gone', async () => {
+  slow('keeps its place between rounds, and gives it up some time after its client is gone', async () => {
     const o = await newOrg();
     faults.clock = Date.now();
     const many = await openMany(Array.from({ length: 100 }, () => o));

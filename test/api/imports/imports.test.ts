@@ -12,6 +12,7 @@ import { faults, holdNext, reset, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newLongSecret } from '../../support/planted';
 import { newPolicy } from '../../support/policies';
+import { few, slow } from '../../support/slow';
 import { vaultOf } from '../../support/vault';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -36,7 +37,7 @@ const result = (fields: Record<string, unknown>) => ({
 });
 
 describe('import', () => {
-  it('creates secrets of type generic, in the default environment or another', async () => {
+  slow('creates secrets of type generic, in the default environment or another', async () => {
     const o = await newOrg();
     const answer = await importing(o, { A: 'one', 'app/b': 'two' });
     expect([answer.status, answer.json]).toEqual([200, result({ created: ['A', 'app/b'] })]);
@@ -96,7 +97,7 @@ describe('import', () => {
     expect(codeOf(await importing(o, '{', { dryRun: true }))).toEqual([422, 'IMPORT_UNREADABLE']);
   });
 
-  it('5,000 secrets are one transaction, one audit entry and an event each', async () => {
+  slow('5,000 secrets are one transaction, one audit entry and an event each', async () => {
     const o = await newOrg();
     const data = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`NAME_${n}`, `value ${n}`]));
     const answer = await importing(o, data, { onConflict: 'fail' });
@@ -126,7 +127,7 @@ describe('import', () => {
     expect((await importing(o, { ...data, MORE: 'x' })).status).toBe(413);
   });
 
-  it('items: null and empty values, mapped names, and failures of single items', async () => {
+  slow('items: null and empty values, mapped names, and failures of single items', async () => {
     const o = await newOrg();
     const data = '{"A":"a","B":null,"C":"","my key":"k","n":12345678901234567890,"__proto__":"p","a//b":"x"}';
     for (const given of [data, JSON.parse('{"marker":0}')]) {
@@ -177,7 +178,7 @@ describe('import', () => {
     });
   });
 
-  it('round trip: an export of one organisation can be imported by another, and is equal', async () => {
+  slow('round trip: an export of one organisation can be imported by another, and is equal', async () => {
     const from = await newOrg();
     const to = await newOrg();
     const values: Record<string, string> = Object.create(null);
@@ -202,7 +203,7 @@ describe('import', () => {
     expect(await valuesOf(to)).toEqual({ ...values });
   });
 
-  it('an expired or revoked secret is not overwritten; a deleted one leaves its name free', async () => {
+  slow('an expired or revoked secret is not overwritten; a deleted one leaves its name free', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'OLD', ttlSeconds: 5 });
     const gone = await newSecret(o, { name: 'GONE' });
@@ -226,39 +227,42 @@ describe('import', () => {
     expect((await importing(o, { OLD: 'x', REVOKED: 'z' })).json.skipped).toEqual(['OLD', 'REVOKED']);
   });
 
-  it('bodies: unknown fields, sources and modes are 400; data may be larger than other bodies, but does not bypass their shape', async () => {
-    const o = await newOrg();
-    for (const fields of [
-      ...[
-        { source: 'lastpass' },
-        { source: undefined },
-        { onConflict: 'replace' },
-        { onConflict: undefined },
-        { data: 5 },
-        { data: null },
-        { data: undefined },
-      ],
-      ...[
-        { prefix: '/x' },
-        { prefix: 'a b' },
-        { dryRun: 'yes' },
-        { environmentId: '' },
-        { unknown: 1 },
-        { names: ['A'] },
-      ],
-    ])
-      expect(codeOf(await importing(o, { A: 'a' }, fields)), JSON.stringify(fields)).toEqual([
-        400,
-        'VALIDATION_FAILED',
-      ]);
-    const wide = {
-      ...Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`W${n}`, 'v'])),
-      deep: JSON.parse('[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]'),
-    };
-    expect((await importing(o, wide, { dryRun: true })).json.created).toHaveLength(3001);
-    expect(codeOf(await importing(o, {}, { prefix: wide }))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(codeOf(await importing(o, 'x'.repeat(1_048_576)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-  });
+  slow(
+    'bodies: unknown fields, sources and modes are 400; data may be larger than other bodies, but does not bypass their shape',
+    async () => {
+      const o = await newOrg();
+      for (const fields of [
+        ...[
+          { source: 'lastpass' },
+          { source: undefined },
+          { onConflict: 'replace' },
+          { onConflict: undefined },
+          { data: 5 },
+          { data: null },
+          { data: undefined },
+        ],
+        ...[
+          { prefix: '/x' },
+          { prefix: 'a b' },
+          { dryRun: 'yes' },
+          { environmentId: '' },
+          { unknown: 1 },
+          { names: ['A'] },
+        ],
+      ])
+        expect(codeOf(await importing(o, { A: 'a' }, fields)), JSON.stringify(fields)).toEqual([
+          400,
+          'VALIDATION_FAILED',
+        ]);
+      const wide = {
+        ...Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`W${n}`, 'v'])),
+        deep: JSON.parse('[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]'),
+      };
+      expect((await importing(o, wide, { dryRun: true })).json.created).toHaveLength(3001);
+      expect(codeOf(await importing(o, {}, { prefix: wide }))).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await importing(o, 'x'.repeat(1_048_576)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    },
+  );
 });
 
 describe('import: permission', () => {
@@ -307,7 +311,7 @@ describe('import: permission', () => {
     ).toBe(null);
   });
 
-  it('permission: an environment outside the reach of a credential is 404, to an agent 403', async () => {
+  slow('permission: an environment outside the reach of a credential is 404, to an agent 403', async () => {
     const o = await newOrg();
     const limits = { scopes: ['integrations:import', 'secrets:write'], environments: ['staging'] };
     const key = await newKey(o, limits);
@@ -374,7 +378,7 @@ describe('import: permission', () => {
 describe('import: secrets of AWS as they are', () => {
   const keep = { source: 'aws-secrets-manager', whole: true };
 
-  it('whole: clients of AWS read the same text and the same bytes by the same name', async () => {
+  slow('whole: clients of AWS read the same text and the same bytes by the same name', async () => {
     const o = await newOrg();
     const data = [
       { Name: 'app/db', SecretString: '{"user": "app", "port": 5432.10}' },
@@ -411,7 +415,7 @@ describe('import: paths of Vault', () => {
   });
   const keep = { source: 'vault', keepPaths: true };
 
-  it('names begin with the path, so that clients of Vault find the same map at the same path', async () => {
+  slow('names begin with the path, so that clients of Vault find the same map at the same path', async () => {
     const o = await newOrg();
     const data = {
       'app/db': answer({ user: 'app', 'pass/word': 's3cret', port: 5432 }),
@@ -425,7 +429,7 @@ describe('import: paths of Vault', () => {
     expect(prefixed.json.created).toEqual(created.map((name) => `old/${name}`));
   });
 
-  it('validation: an answer without its path, and another source, are refused', async () => {
+  slow('validation: an answer without its path, and another source, are refused', async () => {
     const o = await newOrg();
     expect(codeOf(await importing(o, answer({ a: 'b' }), keep))).toEqual([422, 'IMPORT_UNREADABLE']);
     expect(codeOf(await importing(o, { a: 'b' }, { keepPaths: true }))).toEqual([400, 'VALIDATION_FAILED']);
@@ -456,7 +460,7 @@ describe('import: policies', () => {
     expect((await importing(o, { worse: 'b' }, { dryRun: true })).json.failed).toHaveLength(1);
   });
 
-  it('approval: one on secret.update holds an import that would overwrite, and no other', async () => {
+  slow('approval: one on secret.update holds an import that would overwrite, and no other', async () => {
     const { o, asked } = await newOffice();
     const key = await newKey(o, { scopes: ['integrations:import', 'secrets:*', 'approvals:read'] });
     await newSecret(o, { name: 'prod/A', value: 'old' });
@@ -483,7 +487,7 @@ describe('import: policies', () => {
     expect(codeOf(done)).toEqual([409, 'APPROVAL_MISMATCH']);
   });
 
-  it('approval: an approved import is done once, as it was asked for', async () => {
+  slow('approval: an approved import is done once, as it was asked for', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'old' });
     await newApprovalPolicy(o, ['secret.update']);
@@ -504,7 +508,7 @@ describe('import: policies', () => {
 });
 
 describe('import: repeats, races and faults', () => {
-  it('idempotency: the same key answers the same, failures included, and imports once', async () => {
+  slow('idempotency: the same key answers the same, failures included, and imports once', async () => {
     const o = await newOrg();
     const ask = (data: object, fields = {}) =>
       importing(o, data, { onConflict: 'fail', ...fields }, { 'Idempotency-Key': 'import-1' });
@@ -526,37 +530,45 @@ describe('import: repeats, races and faults', () => {
     expect((await conflict()).text).toBe((await conflict()).text);
   });
 
-  it('concurrency: imports and creates of the same names: each name is made once, and nothing is lost', async () => {
-    const o = await newOrg();
-    faults.delay = 10;
-    const names = ['A', 'B', 'C', 'D'];
-    const data = Object.fromEntries(names.map((name) => [name, 'imported']));
-    const answers = await Promise.all([
-      ...[1, 2, 3].map(() => importing(o, data, { onConflict: 'skip' })),
-      ...names.map((name) => o.post('/secrets', { name, type: 'generic', value: 'created' })),
-      importing(o, data, { onConflict: 'overwrite' }),
-    ]);
-    faults.delay = 0;
-    for (const { status, json } of answers) expect([200, 201, 409], JSON.stringify(json)).toContain(status);
-    const made = answers.flatMap(({ json, status }) => (status === 201 ? [json.name] : (json.created ?? [])));
-    expect(made.sort()).toEqual(names);
-    expect(await problemOf(o)).toBe(null);
-  });
+  slow(
+    'concurrency: imports and creates of the same names: each name is made once, and nothing is lost',
+    async () => {
+      const o = await newOrg();
+      faults.delay = 10;
+      const names = ['A', 'B', 'C', 'D'];
+      const data = Object.fromEntries(names.map((name) => [name, 'imported']));
+      const answers = await Promise.all([
+        ...[1, 2, 3].map(() => importing(o, data, { onConflict: 'skip' })),
+        ...names.map((name) => o.post('/secrets', { name, type: 'generic', value: 'created' })),
+        importing(o, data, { onConflict: 'overwrite' }),
+      ]);
+      faults.delay = 0;
+      for (const { status, json } of answers) expect([200, 201, 409], JSON.stringify(json)).toContain(status);
+      const made = answers.flatMap(({ json, status }) =>
+        status === 201 ? [json.name] : (json.created ?? []),
+      );
+      expect(made.sort()).toEqual(names);
+      expect(await problemOf(o)).toBe(null);
+    },
+  );
 
-  it('concurrency: one of two concurrent imports with fail writes everything, and the other nothing', async () => {
-    const o = await newOrg();
-    faults.delay = 10;
-    const answers = await Promise.all([
-      importing(o, { A: '1', B: '1', X: '1' }, { onConflict: 'fail' }),
-      importing(o, { Y: '2', B: '2', A: '2' }, { onConflict: 'fail' }),
-    ]);
-    faults.delay = 0;
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    const won = answers[0]?.status === 200;
-    expect(await valuesOf(o)).toEqual(won ? { A: '1', B: '1', X: '1' } : { A: '2', B: '2', Y: '2' });
-  });
+  slow(
+    'concurrency: one of two concurrent imports with fail writes everything, and the other nothing',
+    async () => {
+      const o = await newOrg();
+      faults.delay = 10;
+      const answers = await Promise.all([
+        importing(o, { A: '1', B: '1', X: '1' }, { onConflict: 'fail' }),
+        importing(o, { Y: '2', B: '2', A: '2' }, { onConflict: 'fail' }),
+      ]);
+      faults.delay = 0;
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+      const won = answers[0]?.status === 200;
+      expect(await valuesOf(o)).toEqual(won ? { A: '1', B: '1', X: '1' } : { A: '2', B: '2', Y: '2' });
+    },
+  );
 
-  it('revocation: a caller who is revoked while the import waits writes nothing', async () => {
+  slow('revocation: a caller who is revoked while the import waits writes nothing', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'old' });
     const key = await newKey(o);
@@ -572,7 +584,7 @@ describe('import: repeats, races and faults', () => {
     expect(await valuesOf(o)).toEqual({ A: 'one' });
   });
 
-  it.each(['before', 'after', 'late', 'reset before', 'reset after', 'reset late'] as const)(
+  it.each(few(['reset after', 'before', 'after', 'late', 'reset before', 'reset late'] as const, 1))(
     'fault: a long import of several parts is done once or not at all, when the batch ends %s',
     async (fate) => {
       const o = await newOrg();
@@ -605,7 +617,7 @@ describe('import: repeats, races and faults', () => {
     },
   );
 
-  it('limits: the largest answers are kept, and replayed', async () => {
+  slow('limits: the largest answers are kept, and replayed', async () => {
     const o = await newOrg();
     const prefix = 'p'.repeat(240);
     const data = Object.fromEntries(
@@ -644,7 +656,7 @@ describe('import: repeats, races and faults', () => {
     expect(entry).toMatchObject({ status: 404 });
   });
 
-  it('limits: parameters of D1 stay below its limit, regardless of the size of an import', async () => {
+  slow('limits: parameters of D1 stay below its limit, regardless of the size of an import', async () => {
     const o = await newOrg();
     const data = Object.fromEntries(
       Array.from({ length: 3000 }, (_, n) => [`${'LONG_NAME_'.repeat(8)}${n}`, 'v'.repeat(200)]),
@@ -727,7 +739,7 @@ describe('import: repeats, races and faults', () => {
     },
   );
 
-  it('secrecy: no value is in the audit log, in events, in refusals or in the database', async () => {
+  slow('secrecy: no value is in the audit log, in events, in refusals or in the database', async () => {
     const o = await newOrg();
     const value = 'hunter2-correct-horse-battery';
     await importing(o, { A: value, B: value, 'a//b': value });

@@ -5,6 +5,7 @@ import { contain, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { moveLog } from '../../support/planted';
+import { slow } from '../../support/slow';
 import { circleciConfig, herokuConfig, syncAll, TOKEN, useTargets } from '../../support/syncs';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -40,7 +41,7 @@ async function leaked(o: Caller) {
   return { key, session, own, others, stored, inline };
 }
 
-it('contain: lists the connections that it created or changed, and the syncs that it started', async () => {
+slow('contain: lists the connections that it created or changed, and the syncs that it started', async () => {
   const o = await newOrg();
   const { key, session, own, others, stored, inline } = await leaked(o);
   const connections = [
@@ -102,7 +103,7 @@ it('contain: shows only the ids of connections and syncs that the caller may not
   expect([elsewhere.connections[0].name, elsewhere.syncs[0].platform]).toEqual([null, null]);
 });
 
-it('contain: connections and syncs since a time, and of the many the newest', async () => {
+slow('contain: connections and syncs since a time, and of the many the newest', async () => {
   const o = await newOrg();
   const { key, own } = await leaked(o);
   expect((await contain(o, key.id, { dry_run: true, since: '2090-01-01T00:00:00.000Z' })).json).toMatchObject(

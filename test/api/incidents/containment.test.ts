@@ -20,6 +20,7 @@ import { faults } from '../../support/faults';
 import { inGate, leaveRows } from '../../support/gate';
 import { newKeyInput } from '../../support/people';
 import { byMember, moveLog, newSignedInMember } from '../../support/planted';
+import { runs, slow } from '../../support/slow';
 import {
   type Answer,
   BOOTSTRAP,
@@ -42,7 +43,7 @@ interface Deed {
 }
 const setOf = (read: Deed[]) => read.map(({ secret_id, version }) => `${secret_id}.${version}`).sort();
 describe('contain', () => {
-  it('revokes the credential, its descendants and what it created, and nothing else', async () => {
+  slow('revokes the credential, its descendants and what it created, and nothing else', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -149,7 +150,7 @@ describe('contain', () => {
     for (const one of [made.o, mine.o]) expect(await alive(one)).toBe(200);
   });
 
-  it('revokes more credentials than one commit takes', async () => {
+  slow('revokes more credentials than one commit takes', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const made = [];
@@ -162,24 +163,27 @@ describe('contain', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('permission: needs only tokens:write, and names secrets only to callers who may list them', async () => {
-    const o = await newOrg();
-    const key = await newKey(o);
-    const { id, name } = await newSecret(o);
-    await key.o.get(`/secrets/${id}`);
-    expect(
-      statusOrCode(await contain((await newKey(o, { scopes: ['tokens:read', 'audit:read'] })).o, key.id)),
-    ).toBe('INSUFFICIENT_SCOPE');
-    const narrow = await newKey(o, { scopes: ['tokens:write'] });
-    expect((await contain(narrow.o, key.id)).json.read).toMatchObject([
-      { secret_id: id, name: null, version: 1 },
-    ]);
-    expect((await contain(o, key.id)).json.read).toMatchObject([{ secret_id: id, name, version: 1 }]);
-    expect(statusOrCode(await contain(o, 'key_unknown'))).toBe('NOT_FOUND');
-    expect(statusOrCode(await contain(o, key.id, { since: 'yesterday' }))).toBe('VALIDATION_FAILED');
-  });
+  slow(
+    'permission: needs only tokens:write, and names secrets only to callers who may list them',
+    async () => {
+      const o = await newOrg();
+      const key = await newKey(o);
+      const { id, name } = await newSecret(o);
+      await key.o.get(`/secrets/${id}`);
+      expect(
+        statusOrCode(await contain((await newKey(o, { scopes: ['tokens:read', 'audit:read'] })).o, key.id)),
+      ).toBe('INSUFFICIENT_SCOPE');
+      const narrow = await newKey(o, { scopes: ['tokens:write'] });
+      expect((await contain(narrow.o, key.id)).json.read).toMatchObject([
+        { secret_id: id, name: null, version: 1 },
+      ]);
+      expect((await contain(o, key.id)).json.read).toMatchObject([{ secret_id: id, name, version: 1 }]);
+      expect(statusOrCode(await contain(o, 'key_unknown'))).toBe('NOT_FOUND');
+      expect(statusOrCode(await contain(o, key.id, { since: 'yesterday' }))).toBe('VALIDATION_FAILED');
+    },
+  );
 
-  it('concurrency: nothing that the credential is creating survives', async () => {
+  slow('concurrency: nothing that the credential is creating survives', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const made = await newKey(key.o);
@@ -197,32 +201,35 @@ describe('contain', () => {
 });
 
 describe('exposure report', () => {
-  it('lists successful reads by id, by name, of old versions and in bulk, from the given time on', async () => {
-    const o = await newOrg();
-    const key = await newKey(o);
-    const session = await newSession(key.o);
-    const a = await newSecret(o, { name: 'A' });
-    const b = await newSecret(o, { name: 'B' });
-    const c = await newSecret(o, { name: 'C' });
-    const read = await key.o.get(`/secrets/${a.id}`);
-    await key.o.get(`/secrets/${b.id}`, { 'If-None-Match': '"v1"' });
-    await key.o.get('/secrets/sec_none');
-    await o.patch(`/secrets/${c.id}`, { value: 'second' });
-    await session.o.get('/secrets/by-name/C');
-    await session.o.get('/secrets/by-name/C?version=1');
-    const first = await contain(o, key.id);
-    expect(setOf(first.json.read)).toEqual([`${a.id}.1`, `${c.id}.1`, `${c.id}.2`].sort());
-    expect(read.status).toBe(200);
-    const [one] = first.json.read as Deed[];
-    expect(one).toMatchObject({ secret_id: a.id, name: 'A' });
-    const later = new Date(Date.parse((one as Deed).time) + 1).toISOString();
-    expect(setOf((await contain(o, key.id, { since: later })).json.read)).not.toContain(`${a.id}.1`);
-    await o.del(`/secrets/${a.id}?permanent=true`);
-    await o.patch(`/secrets/${c.id}`, { name: 'D' });
-    expect((await contain(o, key.id)).json.read.map(({ name }: Deed) => name)).toEqual([null, 'D', 'D']);
-  });
+  slow(
+    'lists successful reads by id, by name, of old versions and in bulk, from the given time on',
+    async () => {
+      const o = await newOrg();
+      const key = await newKey(o);
+      const session = await newSession(key.o);
+      const a = await newSecret(o, { name: 'A' });
+      const b = await newSecret(o, { name: 'B' });
+      const c = await newSecret(o, { name: 'C' });
+      const read = await key.o.get(`/secrets/${a.id}`);
+      await key.o.get(`/secrets/${b.id}`, { 'If-None-Match': '"v1"' });
+      await key.o.get('/secrets/sec_none');
+      await o.patch(`/secrets/${c.id}`, { value: 'second' });
+      await session.o.get('/secrets/by-name/C');
+      await session.o.get('/secrets/by-name/C?version=1');
+      const first = await contain(o, key.id);
+      expect(setOf(first.json.read)).toEqual([`${a.id}.1`, `${c.id}.1`, `${c.id}.2`].sort());
+      expect(read.status).toBe(200);
+      const [one] = first.json.read as Deed[];
+      expect(one).toMatchObject({ secret_id: a.id, name: 'A' });
+      const later = new Date(Date.parse((one as Deed).time) + 1).toISOString();
+      expect(setOf((await contain(o, key.id, { since: later })).json.read)).not.toContain(`${a.id}.1`);
+      await o.del(`/secrets/${a.id}?permanent=true`);
+      await o.patch(`/secrets/${c.id}`, { name: 'D' });
+      expect((await contain(o, key.id)).json.read.map(({ name }: Deed) => name)).toEqual([null, 'D', 'D']);
+    },
+  );
 
-  it('lists writes with their action, and no replays', async () => {
+  slow('lists writes with their action, and no replays', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const { id } = await newSecret(key.o, { type: 'password' });
@@ -239,20 +246,23 @@ describe('exposure report', () => {
     ]);
   });
 
-  it('excludes secrets that had expired before a bulk read, and lists those that expired later', async () => {
-    const o = await newOrg();
-    const key = await newKey(o);
-    const brief = await newSecret(o, { ttlSeconds: 60 });
-    const longer = await newSecret(o, { ttlSeconds: 60 });
-    await o.patch(`/secrets/${longer.id}`, { ttlSeconds: 600 });
-    faults.clock = Date.now() + 120_000;
-    await key.o.get('/environments/production/values');
-    for (const { id } of [brief, longer]) await o.patch(`/secrets/${id}`, { ttlSeconds: 60 });
-    faults.clock += 120_000;
-    expect(setOf((await contain(o, key.id)).json.read)).toEqual([`${longer.id}.1`]);
-  });
+  slow(
+    'excludes secrets that had expired before a bulk read, and lists those that expired later',
+    async () => {
+      const o = await newOrg();
+      const key = await newKey(o);
+      const brief = await newSecret(o, { ttlSeconds: 60 });
+      const longer = await newSecret(o, { ttlSeconds: 60 });
+      await o.patch(`/secrets/${longer.id}`, { ttlSeconds: 600 });
+      faults.clock = Date.now() + 120_000;
+      await key.o.get('/environments/production/values');
+      for (const { id } of [brief, longer]) await o.patch(`/secrets/${id}`, { ttlSeconds: 60 });
+      faults.clock += 120_000;
+      expect(setOf((await contain(o, key.id)).json.read)).toEqual([`${longer.id}.1`]);
+    },
+  );
 
-  it('excludes secrets that bulk reads withheld for approval, wherever the log is', async () => {
+  slow('excludes secrets that bulk reads withheld for approval, wherever the log is', async () => {
     const { o } = await newOffice();
     const held = await newSecret(o, { name: 'held/a' });
     const open = await newSecret(o, { name: 'open' });
@@ -278,7 +288,7 @@ describe('exposure report', () => {
     expect(setOf((await contain(o, before.id)).json.read)).toHaveLength(3);
   });
 
-  it('reads an audit log of any length, page by page', async () => {
+  slow('reads an audit log of any length, page by page', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     await inGate(o, ({ core }) => {
@@ -302,7 +312,7 @@ describe('exposure report', () => {
     expect((await contain(o, key.id)).json.read).toHaveLength(2500);
   });
 
-  it('lists what a bulk read returned before a database was adopted', async () => {
+  slow('lists what a bulk read returned before a database was adopted', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const kept = await newSecret(o, { name: 'KEPT' });
@@ -486,7 +496,7 @@ describe('exposure report', () => {
         const later = await contain(o, key.id, { since: new Date(time).toISOString() });
         expect(setOf(later.json.read)).toEqual([...late].sort());
       }),
-      { numRuns: Number((env as unknown as { HISTORIES: string }).HISTORIES || 25) },
+      { numRuns: Number((env as unknown as { HISTORIES: string }).HISTORIES || runs(25, 3)) },
     );
     faults.clock = null;
     expect(bulk).toBeGreaterThan(20);
@@ -608,7 +618,7 @@ describe('contain: rotation of exposed values', () => {
     expect(after.versions).toEqual({ ...before.versions, made: 3 });
   });
 
-  it('keeps a value that is set by hand during the rotations', async () => {
+  slow('keeps a value that is set by hand during the rotations', async () => {
     const o = await newOrg();
     const leaked = await newKey(o);
     const secrets = await Promise.all(Array.from({ length: 12 }, () => newSecret(o, GENERATED)));
@@ -627,7 +637,7 @@ describe('contain: rotation of exposed values', () => {
       });
   });
 
-  it('skips values that were replaced since the containment', async () => {
+  slow('skips values that were replaced since the containment', async () => {
     const o = await newOrg();
     const { key, read, due, written } = await known(o);
     await contain(o, key.id);
@@ -665,7 +675,7 @@ describe('contain: rotation of exposed values', () => {
     expect(await versionsOf(o, [read.id])).toEqual([1]);
   });
 
-  it('continues where it stopped, however often the request is interrupted', async () => {
+  slow('continues where it stopped, however often the request is interrupted', async () => {
     const o = await newOrg();
     const { key, read, due, written } = await known(o);
     const again = () => contain(o, key.id, { rotate: 'generated' }, { 'Idempotency-Key': 'contain' });
@@ -710,7 +720,7 @@ describe('exposure report: unreadable parts of the audit log', () => {
 });
 
 describe('graph: a credential', () => {
-  it('shows its ancestors, descendants, permissions and reach', async () => {
+  slow('shows its ancestors, descendants, permissions and reach', async () => {
     const o = await newOrg();
     for (const name of ['app/a', 'app/b', 'db']) await newSecret(o, { name });
     const gone = await newSecret(o, { name: 'app/gone' });

@@ -19,6 +19,7 @@ import { faults } from '../../support/faults';
 import { inCore, inGate, leaveRows, runTasksLater } from '../../support/gate';
 import { add, newMember } from '../../support/people';
 import { moveLog } from '../../support/planted';
+import { slow } from '../../support/slow';
 import { signInTerminal } from '../../support/terminal';
 import { DAY } from '../../support/time';
 import {
@@ -69,7 +70,7 @@ async function leaked(o: Caller) {
 }
 
 describe('incident: of a containment', () => {
-  it('shows the report, the progress of rotation and what was done', async () => {
+  slow('shows the report, the progress of rotation and what was done', async () => {
     const o = await newOrg();
     const { key, session, made, due } = await leaked(o);
     const answer = await contain(o, key.id, { rotate: 'generated' }, { 'X-Access-Reason': 'found in a log' });
@@ -157,7 +158,7 @@ describe('incident: of a containment', () => {
     ]).toMatchObject([[{ id: incident_id }], []]);
   });
 
-  it('still shows everything after the credentials have left, and the log has moved', async () => {
+  slow('still shows everything after the credentials have left, and the log has moved', async () => {
     const o = await newOrg();
     const { key, session } = await leaked(o);
     const { incident_id, ...answer } = (await contain(o, session.id)).json;
@@ -174,7 +175,7 @@ describe('incident: of a containment', () => {
     expect((await o.get(`/api-keys/${key.id}`)).status).toBe(200);
   });
 
-  it('opens again if somebody contains more of it', async () => {
+  slow('opens again if somebody contains more of it', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const made = await newKey(key.o);
@@ -201,57 +202,63 @@ describe('incident: of a containment', () => {
     expect(await incidents(o, '?status=open')).toEqual([]);
   });
 
-  it('is written with the revocation: an interrupted request leaves both or neither, and one event', async () => {
-    for (const fate of ['before', 'after'] as const) {
-      const o = await newOrg();
-      const { key } = await leaked(o);
-      const again = () => contain(o, key.id, {}, { 'Idempotency-Key': 'c' });
-      for (let cut = 1; ; cut++) {
-        faults.gate = 0;
-        faults.rpc = (n) => (n === cut ? { fate, retryable: false } : null);
-        const answer = await again();
-        faults.rpc = null;
-        const ended = (await send('GET', '/api/v1/whoami', { token: key.token })).status === 401;
-        expect(await incidents(o)).toHaveLength(ended ? 1 : 0);
-        if (answer.status === 200) break;
+  slow(
+    'is written with the revocation: an interrupted request leaves both or neither, and one event',
+    async () => {
+      for (const fate of ['before', 'after'] as const) {
+        const o = await newOrg();
+        const { key } = await leaked(o);
+        const again = () => contain(o, key.id, {}, { 'Idempotency-Key': 'c' });
+        for (let cut = 1; ; cut++) {
+          faults.gate = 0;
+          faults.rpc = (n) => (n === cut ? { fate, retryable: false } : null);
+          const answer = await again();
+          faults.rpc = null;
+          const ended = (await send('GET', '/api/v1/whoami', { token: key.token })).status === 401;
+          expect(await incidents(o)).toHaveLength(ended ? 1 : 0);
+          if (answer.status === 200) break;
+        }
+        expect(await openedIn(o)).toHaveLength(1);
+        expect(await problemOf(o)).toBe(null);
       }
-      expect(await openedIn(o)).toHaveLength(1);
-      expect(await problemOf(o)).toBe(null);
-    }
-  });
+    },
+  );
 
-  it('permission: names secrets only to callers who may list them, and is changed with tokens:write alone', async () => {
-    const o = await newOrg();
-    const { key, made } = await leaked(o);
-    const { incident_id } = (await contain(o, key.id)).json;
-    const looking = await newKey(o, { scopes: ['tokens:read'] });
-    const shown = await looking.o.get(`/incidents/${incident_id}`);
-    expect(shown.json.report.read).toMatchObject([{ secret_id: made.id, name: null }, { name: null }]);
-    expect(shown.json.rotation.secrets).toMatchObject([{ name: null }, { name: null }]);
-    expect(shown.text).not.toContain(made.name);
-    expect(codeOf(await looking.o.patch(`/incidents/${incident_id}`, { status: 'closed' }))).toEqual([
-      403,
-      'INSUFFICIENT_SCOPE',
-    ]);
-    const blind = await newKey(o, { scopes: ['secrets:read'] });
-    for (const path of ['/incidents', `/incidents/${incident_id}`])
-      expect(codeOf(await blind.o.get(path))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    const other = await newOrg();
-    for (const path of [`/incidents/${incident_id}`, '/incidents/inc_none', `/incidents/${key.id}`])
-      expect(codeOf(await other.get(path))).toEqual([404, 'NOT_FOUND']);
-    expect(codeOf(await o.patch(`/incidents/${incident_id}`, { status: 'over' }))).toEqual([
-      400,
-      'VALIDATION_FAILED',
-    ]);
-    expect(
-      (await o.patch(`/incidents/${incident_id}`, { note: 'in a public repository' })).json,
-    ).toMatchObject({
-      revision: 2,
-      note: 'in a public repository',
-      status: 'open',
-    });
-    expect((await o.patch(`/incidents/${incident_id}`, { note: null })).json.note).toBe(null);
-  });
+  slow(
+    'permission: names secrets only to callers who may list them, and is changed with tokens:write alone',
+    async () => {
+      const o = await newOrg();
+      const { key, made } = await leaked(o);
+      const { incident_id } = (await contain(o, key.id)).json;
+      const looking = await newKey(o, { scopes: ['tokens:read'] });
+      const shown = await looking.o.get(`/incidents/${incident_id}`);
+      expect(shown.json.report.read).toMatchObject([{ secret_id: made.id, name: null }, { name: null }]);
+      expect(shown.json.rotation.secrets).toMatchObject([{ name: null }, { name: null }]);
+      expect(shown.text).not.toContain(made.name);
+      expect(codeOf(await looking.o.patch(`/incidents/${incident_id}`, { status: 'closed' }))).toEqual([
+        403,
+        'INSUFFICIENT_SCOPE',
+      ]);
+      const blind = await newKey(o, { scopes: ['secrets:read'] });
+      for (const path of ['/incidents', `/incidents/${incident_id}`])
+        expect(codeOf(await blind.o.get(path))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      const other = await newOrg();
+      for (const path of [`/incidents/${incident_id}`, '/incidents/inc_none', `/incidents/${key.id}`])
+        expect(codeOf(await other.get(path))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await o.patch(`/incidents/${incident_id}`, { status: 'over' }))).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ]);
+      expect(
+        (await o.patch(`/incidents/${incident_id}`, { note: 'in a public repository' })).json,
+      ).toMatchObject({
+        revision: 2,
+        note: 'in a public repository',
+        status: 'open',
+      });
+      expect((await o.patch(`/incidents/${incident_id}`, { note: null })).json.note).toBe(null);
+    },
+  );
 });
 
 describe('incident: of a panic', () => {
@@ -281,7 +288,7 @@ describe('incident: of a panic', () => {
 });
 
 describe('contain: by the text of a token', () => {
-  it('finds credentials of every kind and sessions of members, alive or not', async () => {
+  slow('finds credentials of every kind and sessions of members, alive or not', async () => {
     const { o, browser } = await newSignedIn();
     const member = await signIn(o, 'developer');
     const terminal = await signInTerminal(browser);
@@ -340,7 +347,7 @@ describe('contain: by the text of a token', () => {
     expect(entry.resource).toBe(session.id);
   });
 
-  it("tells nothing of other organisations' tokens, and keeps no token", async () => {
+  slow("tells nothing of other organisations' tokens, and keeps no token", async () => {
     const o = await newOrg();
     const other = await newOrg();
     const own = await newKey(o);
@@ -368,33 +375,36 @@ describe('contain: by the text of a token', () => {
     expect(log).not.toContain(foreign.id);
   });
 
-  it('idempotency: a replay gives the first answer, and neither D1 nor the gate keeps the token', async () => {
-    const o = await newOrg();
-    const { key } = await leaked(o);
-    const ask = () =>
-      o.post(
-        '/credentials/contain',
-        { token: key.token },
-        { 'Idempotency-Key': 'c', 'X-Access-Reason': 'found in a log' },
-      );
-    const first = await ask();
-    const second = await ask();
-    expect([second.json, second.headers.get('idempotency-replayed')]).toEqual([first.json, 'true']);
-    expect(
-      codeOf(await o.post('/credentials/contain', { token: o.token }, { 'Idempotency-Key': 'c' })),
-    ).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
-    const kept = [
-      ...(await textsIn((sql) =>
-        db
-          .prepare(sql)
-          .all()
-          .then(({ results }) => results),
-      )),
-      ...(await inCore(o, ({ storage }) => textsIn(async (sql) => storage.sql.exec(sql).toArray()))),
-    ].join('\n');
-    expect(kept).toContain(key.id);
-    expect(kept).not.toContain(key.token.slice('svc_live_'.length));
-  });
+  slow(
+    'idempotency: a replay gives the first answer, and neither D1 nor the gate keeps the token',
+    async () => {
+      const o = await newOrg();
+      const { key } = await leaked(o);
+      const ask = () =>
+        o.post(
+          '/credentials/contain',
+          { token: key.token },
+          { 'Idempotency-Key': 'c', 'X-Access-Reason': 'found in a log' },
+        );
+      const first = await ask();
+      const second = await ask();
+      expect([second.json, second.headers.get('idempotency-replayed')]).toEqual([first.json, 'true']);
+      expect(
+        codeOf(await o.post('/credentials/contain', { token: o.token }, { 'Idempotency-Key': 'c' })),
+      ).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+      const kept = [
+        ...(await textsIn((sql) =>
+          db
+            .prepare(sql)
+            .all()
+            .then(({ results }) => results),
+        )),
+        ...(await inCore(o, ({ storage }) => textsIn(async (sql) => storage.sql.exec(sql).toArray()))),
+      ].join('\n');
+      expect(kept).toContain(key.id);
+      expect(kept).not.toContain(key.token.slice('svc_live_'.length));
+    },
+  );
 });
 
 describe('limits: incidents', () => {

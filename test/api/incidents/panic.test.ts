@@ -19,6 +19,7 @@ import {
 import { type Fate, faults, reset, until } from '../../support/faults';
 import { ageTo, evict, inGate, leaveRows, loseStorage } from '../../support/gate';
 import { byMember, newSignedInMember } from '../../support/planted';
+import { few, slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -61,7 +62,7 @@ describe('panic', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('keeps what is created after it', async () => {
+  slow('keeps what is created after it', async () => {
     const o = await newOrg();
     await panic(o);
     for (const one of Object.values(await oneOfEach(o))) expect(await alive(one)).toBe(200);
@@ -209,7 +210,7 @@ describe('idempotency: a repeated panic', () => {
 });
 
 describe('panic: ended credentials stay ended', () => {
-  it('after eviction of the gate, and after it lost its storage', async () => {
+  slow('after eviction of the gate, and after it lost its storage', async () => {
     const o = await newOrg();
     const { session, agent } = await oneOfEach(o);
     const after = await panic(o, { api_keys: true });
@@ -223,7 +224,7 @@ describe('panic: ended credentials stay ended', () => {
     expect(await alive(session)).toBe('UNAUTHENTICATED');
   });
 
-  it('after adoption of a database from before', async () => {
+  slow('after adoption of a database from before', async () => {
     const o = await newOrg();
     const { agent } = await oneOfEach(o);
     const row = await db
@@ -255,7 +256,7 @@ describe('panic: ended credentials stay ended', () => {
     expect(await alive(session.o)).toBe('TOKEN_REVOKED');
   });
 
-  it('for 90 days, and are then purged', async () => {
+  slow('for 90 days, and are then purged', async () => {
     const o = await newOrg();
     const agents: { id: string; o: Caller }[] = [];
     for (let i = 0; i < 3; i++) agents.push(await newAgent(o));
@@ -291,7 +292,7 @@ describe('panic: ended credentials stay ended', () => {
 });
 
 describe('panic: while one is in progress', () => {
-  it('no request that starts after its response succeeds, of fifty in flight', async () => {
+  slow('no request that starts after its response succeeds, of fifty in flight', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const each = await oneOfEach(o);
@@ -325,7 +326,7 @@ describe('panic: while one is in progress', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('a credential that is being created ends too', async () => {
+  slow('a credential that is being created ends too', async () => {
     const o = await newOrg();
     const maker = await newKey(o);
     const session = await newSession(maker.o);
@@ -339,7 +340,7 @@ describe('panic: while one is in progress', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it.each(['before', 'after'] as const)(
+  it.each(few(['after', 'before'] as const, 1))(
     'takes effect while D1 is away, when its batch ends %s',
     async (fate) => {
       const o = await newOrg();
@@ -357,7 +358,7 @@ describe('panic: while one is in progress', () => {
   );
 });
 
-it('panic: one that revokes the API keys is atomic, whichever call fails', async () => {
+slow('panic: one that revokes the API keys is atomic, whichever call fails', async () => {
   const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
   const cuts: Partial<typeof faults>[] = [
     ...[1, 2, 3].flatMap((n) =>
@@ -393,7 +394,7 @@ it('panic: one that revokes the API keys is atomic, whichever call fails', async
   }
 });
 
-it('panic: ends ten thousand credentials with a few rows written', async () => {
+slow('panic: ends ten thousand credentials with a few rows written', async () => {
   const o = await newOrg();
   faults.asked.clear();
   await panic(o, { api_keys: true });

@@ -19,6 +19,7 @@ import { faults } from '../../support/faults';
 import { inGate, runTasksLater } from '../../support/gate';
 import { newKeyInput } from '../../support/people';
 import { byMember, newSignedInMember } from '../../support/planted';
+import { runs, slow } from '../../support/slow';
 import { signInTerminal } from '../../support/terminal';
 import { DAY } from '../../support/time';
 import { type Caller, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -142,7 +143,7 @@ describe('contain: preview', () => {
     expect(await act(false)).toEqual(foreseen);
   });
 
-  it('a dry run is refused as the containment would be, and is not replayed', async () => {
+  slow('a dry run is refused as the containment would be, and is not replayed', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const dry = (one: Caller, id: string, more = {}) =>
@@ -160,7 +161,7 @@ describe('contain: preview', () => {
     expect((await dry(o, key.id)).json.read).toMatchObject([{ secret_id: id }]);
   });
 
-  it('bounds: a chain of any length is followed in a few calls', async () => {
+  slow('bounds: a chain of any length is followed in a few calls', async () => {
     const o = await newOrg();
     const root = await newKey(o);
     let last = root;
@@ -306,7 +307,7 @@ describe('contain: random lineages', () => {
           expect(idsOf(answer.json.revoked)).toEqual(expect.arrayContaining(ended));
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runs(25, 3) },
     );
     faults.clock = null;
     expect([acted > 5, refused > 0]).toEqual([true, true]);

@@ -16,6 +16,7 @@ import { faults, faulty } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
 import { configs, problemsOf, type Seen } from '../../support/notify';
 import { newMember } from '../../support/people';
+import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import { newWebhook } from '../../support/webhooks';
 import {
@@ -110,34 +111,37 @@ async function deliver(o: Caller, after = GATHERED_FOR): Promise<void> {
 const summaries = () => seen.map(({ body }) => JSON.parse(body).payload.summary as string);
 
 describe('notify: events', () => {
-  it('notify: a rotation is sent to connections that subscribe to it, with name, environment and version, and without the value', async () => {
-    const o = await newOrg();
-    await connect(o, 'pagerduty');
-    await connect(o, 'webhook', { events: '*' });
-    await connect(o, 'slack', { events: ['SECRET_LEAKED'] });
-    const secret = await newSecret(o, { ...GENERATED, name: 'app/db' });
-    const { json } = await o.post(`/secrets/${secret.id}/rotate`);
-    await raise(o, 'SECRET_ROTATED', secret.id);
-    await deliver(o);
-    const told = seen.filter(({ host }) => host === 'events.pagerduty.com');
-    expect(told).toHaveLength(1);
-    const { payload, dedup_key } = JSON.parse(told[0]?.body ?? '');
-    expect(dedup_key).toBe(`SECRET_ROTATED:${secret.id}`);
-    expect(payload.severity).toBe('info');
-    expect(payload.summary).toMatch(/^Secret rotated: .*app\/.* in production \(version 2\)/);
-    expect(seen.filter(({ host }) => host === 'hooks.slack.com')).toEqual([]);
-    const hook = seen
-      .filter(({ host }) => host === 'receiver.example.com')
-      .map(({ body }) => JSON.parse(body));
-    expect(hook.find(({ event }) => event.type === 'SECRET_ROTATED')).toMatchObject({
-      severity: 'info',
-      message: expect.stringMatching(/^Secret rotated: /),
-      event: { org_id: o.id, data: { secret_id: secret.id } },
-    });
-    for (const { body } of seen) expect(body).not.toContain(json.value);
-  });
+  slow(
+    'notify: a rotation is sent to connections that subscribe to it, with name, environment and version, and without the value',
+    async () => {
+      const o = await newOrg();
+      await connect(o, 'pagerduty');
+      await connect(o, 'webhook', { events: '*' });
+      await connect(o, 'slack', { events: ['SECRET_LEAKED'] });
+      const secret = await newSecret(o, { ...GENERATED, name: 'app/db' });
+      const { json } = await o.post(`/secrets/${secret.id}/rotate`);
+      await raise(o, 'SECRET_ROTATED', secret.id);
+      await deliver(o);
+      const told = seen.filter(({ host }) => host === 'events.pagerduty.com');
+      expect(told).toHaveLength(1);
+      const { payload, dedup_key } = JSON.parse(told[0]?.body ?? '');
+      expect(dedup_key).toBe(`SECRET_ROTATED:${secret.id}`);
+      expect(payload.severity).toBe('info');
+      expect(payload.summary).toMatch(/^Secret rotated: .*app\/.* in production \(version 2\)/);
+      expect(seen.filter(({ host }) => host === 'hooks.slack.com')).toEqual([]);
+      const hook = seen
+        .filter(({ host }) => host === 'receiver.example.com')
+        .map(({ body }) => JSON.parse(body));
+      expect(hook.find(({ event }) => event.type === 'SECRET_ROTATED')).toMatchObject({
+        severity: 'info',
+        message: expect.stringMatching(/^Secret rotated: /),
+        event: { org_id: o.id, data: { secret_id: secret.id } },
+      });
+      for (const { body } of seen) expect(body).not.toContain(json.value);
+    },
+  );
 
-  it('notify: a message about an event is as its platform documents it', async () => {
+  slow('notify: a message about an event is as its platform documents it', async () => {
     const o = await newOrg();
     const platforms = [
       'slack',
@@ -163,7 +167,7 @@ describe('notify: events', () => {
     }
   });
 
-  it('notify: 500 rotations within a minute are one message with their count', async () => {
+  slow('notify: 500 rotations within a minute are one message with their count', async () => {
     const o = await newOrg();
     await connect(o, 'slack');
     const ids = Array.from({ length: 500 }, (_, n) => `s${n}`);
@@ -218,7 +222,7 @@ describe('notify: events', () => {
     expect(summaries()[2]).toContain('2 times: app/b in production (version 2) app/b in production');
   });
 
-  it('notify: repeats of one subject are one incident', async () => {
+  slow('notify: repeats of one subject are one incident', async () => {
     const o = await newOrg();
     await connect(o, 'opsgenie');
     await raise(o, 'SECRET_LEAKED', 'a', 'a', 'a');
@@ -229,7 +233,7 @@ describe('notify: events', () => {
     expect(seen.map(({ body }) => JSON.parse(body).priority)).toEqual(['P1', 'P1']);
   });
 
-  it('notify: more events than fit one message are several messages', async () => {
+  slow('notify: more events than fit one message are several messages', async () => {
     const o = await newOrg();
     await connect(o, 'slack');
     await raise(o, 'SECRET_ROTATED', ...Array.from({ length: MOST_TOGETHER + 1 }, (_, n) => `s${n}`));
@@ -275,7 +279,7 @@ describe('notify: retries', () => {
     expect(await attempts(o, [60 * MINUTE, 60 * MINUTE])).toBe(3);
   });
 
-  it('notify: the retry time of a platform is honoured', async () => {
+  slow('notify: the retry time of a platform is honoured', async () => {
     const o = await newOrg();
     await connect(o, 'slack');
     await raise(o, 'SECRET_ROTATED', 'a');
@@ -303,7 +307,7 @@ describe('notify: retries', () => {
     },
   );
 
-  it('notify: what an interrupted job leased is sent by the next one', async () => {
+  slow('notify: what an interrupted job leased is sent by the next one', async () => {
     const o = await newOrg();
     const id = await connect(o, 'slack');
     await raise(o, 'SECRET_ROTATED', 'a');
@@ -326,7 +330,7 @@ describe('notify: retries', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('notify: one that fails delays no other', async () => {
+  slow('notify: one that fails delays no other', async () => {
     const o = await newOrg();
     await connect(o, 'slack');
     await connect(o, 'pagerduty');
@@ -357,7 +361,7 @@ describe('notify: events that owners must receive', () => {
     for (const { body } of seen) expect(body).toContain('critical');
   });
 
-  it('notify: a recovery and a new enrolment link go to every connection', async () => {
+  slow('notify: a recovery and a new enrolment link go to every connection', async () => {
     const o = await newOrg();
     await connect(o, 'pagerduty', { events: ['SECRET_LEAKED'] });
     const { id } = await newMember(o);
@@ -378,7 +382,7 @@ describe('notify: events that owners must receive', () => {
     expect(sent).not.toContain('enrol#');
   });
 
-  it('notify: an e-mail about these goes to all owners too, an e-mail about others does not', async () => {
+  slow('notify: an e-mail about these goes to all owners too, an e-mail about others does not', async () => {
     const o = await newOrg();
     await connect(o, 'email');
     const first = (await o.get('/members')).json.data[0].email as string;
@@ -398,7 +402,7 @@ describe('notify: events that owners must receive', () => {
     for (const one of seen) expect(problemsOf('email', one)).toEqual([]);
   });
 
-  it('notify: an e-mail to more owners than allowed recipients goes to the first of them', async () => {
+  slow('notify: an e-mail to more owners than allowed recipients goes to the first of them', async () => {
     const o = await newOrg();
     await connect(o, 'email');
     await Promise.all(Array.from({ length: 51 }, () => newMember(o, 'owner')));
@@ -443,21 +447,26 @@ describe('notify: recipients', () => {
     expect(left).toEqual([0, 0, 0]);
   });
 
-  it("notify: a message goes to the connection's current target, and only to its own organisation", async () => {
-    const o = await newOrg();
-    const other = await newOrg();
-    const id = await connect(o, 'webhook');
-    await connect(other, 'slack');
-    await raise(o, 'SECRET_ROTATED', 'a');
-    later(250);
-    await askedFor(o);
-    await o.patch(`/integrations/${id}`, { config: { url: 'https://moved.example.com/', secret: 'other' } });
-    await deliver(o);
-    await deliver(other);
-    expect(seen.map(({ host }) => host)).toEqual(['moved.example.com']);
-  });
+  slow(
+    "notify: a message goes to the connection's current target, and only to its own organisation",
+    async () => {
+      const o = await newOrg();
+      const other = await newOrg();
+      const id = await connect(o, 'webhook');
+      await connect(other, 'slack');
+      await raise(o, 'SECRET_ROTATED', 'a');
+      later(250);
+      await askedFor(o);
+      await o.patch(`/integrations/${id}`, {
+        config: { url: 'https://moved.example.com/', secret: 'other' },
+      });
+      await deliver(o);
+      await deliver(other);
+      expect(seen.map(({ host }) => host)).toEqual(['moved.example.com']);
+    },
+  );
 
-  it('notify: sending messages raises no events and writes no audit entries', async () => {
+  slow('notify: sending messages raises no events and writes no audit entries', async () => {
     const o = await newOrg();
     await connect(o, 'slack', { events: '*' });
     await raise(o, 'SECRET_ROTATED', 'a');
@@ -467,7 +476,7 @@ describe('notify: recipients', () => {
     expect(await inCore(o, ({ outbox, auditLog }) => [outbox.head(), auditLog.size()])).toEqual(before);
   });
 
-  it('notify: altered data is not sent', async () => {
+  slow('notify: altered data is not sent', async () => {
     const o = await newOrg();
     const id = await connect(o, 'slack');
     await raise(o, 'SECRET_ROTATED', 'a');
@@ -525,7 +534,7 @@ describe('notify: a connection that is deleted or changed', () => {
     },
   );
 
-  it('gets no message that waited too long to begin', async () => {
+  slow('gets no message that waited too long to begin', async () => {
     const o = await newOrg();
     const host = `${crypto.randomUUID()}.example.com`;
     const id = await connect(o, 'webhook', { events: '*', config: { url: `https://${host}/in` } });

@@ -10,6 +10,7 @@ import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../
 import { faults, holdNext } from '../../support/faults';
 import { askOf, evict, inCore, inGate } from '../../support/gate';
 import { moveLog } from '../../support/planted';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -25,7 +26,7 @@ const entries = async (o: Caller, query = '') =>
   (await o.get(`/audit-log?action=integration.generate${query}`)).json.data;
 
 describe('generate: a file', () => {
-  it('holds all active secrets of the environment, sorted, and the same bytes each time', async () => {
+  slow('holds all active secrets of the environment, sorted, and the same bytes each time', async () => {
     const o = await newOrg();
     for (const [name, value] of [
       ['b', '2'],
@@ -81,7 +82,7 @@ describe('generate: a file', () => {
     );
   });
 
-  it('takes one gate call more than 8 MiB each, no D1, and at most 16 MiB', async () => {
+  slow('takes one gate call more than 8 MiB each, no D1, and at most 16 MiB', async () => {
     const o = await newOrg();
     const value = 'x'.repeat(65_536);
     for (let from = 0; from < 200; from += 20)
@@ -105,7 +106,7 @@ describe('generate: a file', () => {
     expect(codeOf(await make(o, { format: 'properties', names: ['A1000'] }))).toEqual([200, undefined]);
   });
 
-  it('that escapes make larger than 24 MiB is refused', async () => {
+  slow('that escapes make larger than 24 MiB is refused', async () => {
     const o = await newOrg();
     const value = '\u0001'.repeat(65_536);
     for (let from = 0; from < 80; from += 20)
@@ -116,7 +117,7 @@ describe('generate: a file', () => {
 });
 
 describe('generate: validation', () => {
-  it('unknown formats, options and dialects, and options out of range, are 400', async () => {
+  slow('unknown formats, options and dialects, and options out of range, are 400', async () => {
     const o = await newOrg();
     for (const [fields, path] of [
       [{ format: 'toml' }, 'format'],
@@ -146,7 +147,7 @@ describe('generate: validation', () => {
     }
   });
 
-  it('names every secret at fault, and no value', async () => {
+  slow('names every secret at fault, and no value', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'hidden\nvalue' });
     await newSecret(o, { name: 'B', value: 'fine' });
@@ -201,7 +202,7 @@ describe('generate: permission', () => {
       expect(codeOf(await make(caller))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
   });
 
-  it('of an agent: without secrets:read, and outside its reach, is SECRET_ACCESS_DENIED', async () => {
+  slow('of an agent: without secrets:read, and outside its reach, is SECRET_ACCESS_DENIED', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'app/A', value: 'a' });
     await newSecret(o, { name: 'B' });
@@ -239,7 +240,7 @@ describe('generate: permission', () => {
     expect((await make(key.o, { environmentId: 'staging' })).status).toBe(200);
   });
 
-  it('ends while the file is made, if the caller is revoked', async () => {
+  slow('ends while the file is made, if the caller is revoked', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     const key = await newKey(o);
@@ -306,7 +307,7 @@ describe('generate: permission', () => {
     expect(codeOf(await make(limited.o, { names: names.slice(0, 5) }))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('a secret that is deleted while its ciphertext is fetched is in no file', async () => {
+  slow('a secret that is deleted while its ciphertext is fetched is in no file', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     await newSecret(o, { name: 'B', value: 'b' });
@@ -362,7 +363,7 @@ describe('approval: a generated file', () => {
     expect(waited).toMatchObject({ status: 403, approval: id });
   });
 
-  it('of secrets that no policy covers needs none', async () => {
+  slow('of secrets that no policy covers needs none', async () => {
     const { asked } = await office();
     expect(await held(asked, { names: ['free'] })).toEqual({ free: 'f' });
     expect(codeOf(await make(asked, { names: ['DB'] }))).toEqual([403, 'APPROVAL_REQUIRED']);
@@ -387,7 +388,7 @@ describe('approval: a generated file', () => {
     expect(codeOf(await make(asked, fields, under(next)))).toEqual([409, 'APPROVAL_MISMATCH']);
   });
 
-  it('of a hundred calls under one approval makes one file', async () => {
+  slow('of a hundred calls under one approval makes one file', async () => {
     const { ann, asked } = await office();
     const { id } = approvalIn(await make(asked));
     await approve(ann, id);
@@ -396,7 +397,7 @@ describe('approval: a generated file', () => {
     expect(answers.filter((answer) => codeOf(answer)[1] === 'APPROVAL_MISMATCH')).toHaveLength(99);
   });
 
-  it('more than 8 MiB of held values come under one approval', async () => {
+  slow('more than 8 MiB of held values come under one approval', async () => {
     const { o, ann, asked } = await office();
     const value = 'x'.repeat(65_536);
     for (let from = 0; from < 140; from += 20)
@@ -411,7 +412,7 @@ describe('approval: a generated file', () => {
 });
 
 describe('audit: a generated file', () => {
-  it('leaves one entry with format, names and counts, and no value', async () => {
+  slow('leaves one entry with format, names and counts, and no value', async () => {
     const o = await newOrg();
     const { value } = await newSecret(o, { name: 'app/A' });
     await newSecret(o, { name: 'app/B' });
@@ -443,7 +444,7 @@ describe('audit: a generated file', () => {
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
-  it('names that are too long together are recorded by a common prefix', async () => {
+  slow('names that are too long together are recorded by a common prefix', async () => {
     const o = await newOrg();
     const names = Array.from({ length: 80 }, (_, i) => `app/${100 + i}${'n'.repeat(220)}`);
     for (let from = 0; from < 80; from += 20)
@@ -459,7 +460,7 @@ describe('audit: a generated file', () => {
     expect(entry).not.toHaveProperty('names');
   });
 
-  it('containment reports just the secrets that were in files', async () => {
+  slow('containment reports just the secrets that were in files', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const a = await newSecret(o, { name: 'A' });
@@ -513,7 +514,7 @@ it('idempotency: a file is generated again under the same key', async () => {
   ]);
 });
 
-it('generate: a file shows one point in time, also if values change while it is made', async () => {
+slow('generate: a file shows one point in time, also if values change while it is made', async () => {
   const o = await newOrg();
   const a = await newSecret(o, { name: 'A', value: '0' });
   const z = await newSecret(o, { name: 'Z', value: '0' });
@@ -534,23 +535,26 @@ it('generate: a file shows one point in time, also if values change while it is 
   await writing;
 });
 
-it('generate: a file of two pages shows one point in time, also if values change between them', async () => {
-  const o = await newOrg();
-  const a = await newSecret(o, { name: 'A', value: '0' });
-  const value = 'x'.repeat(65_536);
-  for (let from = 0; from < 100; from += 20)
-    await Promise.all(
-      Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `B${100 + from + i}`, value })),
-    );
-  const z = await newSecret(o, { name: 'Z', value: '0' });
-  // The second page waits for D1 while the first one's moment passes.
-  await inCore(o, (core) => ciphertexts(core).drop(z.id));
-  const { held: waits, release } = holdNext();
-  const answer = make(o);
-  await waits();
-  for (const { id } of [a, z]) expect((await o.patch(`/secrets/${id}`, { value: '9' })).status).toBe(200);
-  release();
-  const { A, Z } = JSON.parse((await answer).json.content);
-  expect([A, Z]).toEqual(['9', '9']);
-  expect(await entries(o)).toHaveLength(1);
-});
+slow(
+  'generate: a file of two pages shows one point in time, also if values change between them',
+  async () => {
+    const o = await newOrg();
+    const a = await newSecret(o, { name: 'A', value: '0' });
+    const value = 'x'.repeat(65_536);
+    for (let from = 0; from < 100; from += 20)
+      await Promise.all(
+        Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `B${100 + from + i}`, value })),
+      );
+    const z = await newSecret(o, { name: 'Z', value: '0' });
+    // The second page waits for D1 while the first one's moment passes.
+    await inCore(o, (core) => ciphertexts(core).drop(z.id));
+    const { held: waits, release } = holdNext();
+    const answer = make(o);
+    await waits();
+    for (const { id } of [a, z]) expect((await o.patch(`/secrets/${id}`, { value: '9' })).status).toBe(200);
+    release();
+    const { A, Z } = JSON.parse((await answer).json.content);
+    expect([A, Z]).toEqual(['9', '9']);
+    expect(await entries(o)).toHaveLength(1);
+  },
+);

@@ -9,6 +9,7 @@ import { newAgent, newBreakGlass, newKey, newProvider } from '../../support/cred
 import { faults } from '../../support/faults';
 import { inCore, inGate, keysOf } from '../../support/gate';
 import { accepted, configs, problemsOf, type Seen } from '../../support/notify';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, db, newOrg, useWorld } from '../../support/world';
 import { hostileTargets } from '../../unit/delivery/targets';
 
@@ -86,7 +87,7 @@ const shown: Record<NotifyPlatform, Record<string, unknown>> = {
 };
 
 describe('integration: stored connections', () => {
-  it('integration: one is stored, shown, listed, changed and removed', async () => {
+  slow('integration: one is stored, shown, listed, changed and removed', async () => {
     const o = await newOrg();
     const { status, json } = await create(o);
     const { id, createdAt } = json;
@@ -149,7 +150,7 @@ describe('integration: stored connections', () => {
     },
   );
 
-  it('integration: a body that is not as it should be is refused', async () => {
+  slow('integration: a body that is not as it should be is refused', async () => {
     const o = await newOrg();
     const paths = async (platform: NotifyPlatform, fields: Record<string, unknown>) => {
       const { json, status } = await create(o, platform, fields);
@@ -222,7 +223,7 @@ describe('integration: stored connections', () => {
 });
 
 describe('integration: change of a config', () => {
-  it('integration: fields are merged, and credentials that are not given stay', async () => {
+  slow('integration: fields are merged, and credentials that are not given stay', async () => {
     const o = await newOrg();
     const { id } = await made(o, 'pagerduty');
     await o.patch(`/integrations/${id}`, { config: { routingKey: 'needleNext0123456789' } });
@@ -513,7 +514,7 @@ let shared: Promise<Caller> | null = null;
 const org = () => (shared ??= newOrg());
 
 describe('integration: who may', () => {
-  it('integration: each call needs its scope', async () => {
+  slow('integration: each call needs its scope', async () => {
     const o = await newOrg();
     const { id } = await made(o);
     const inline = { platform: 'slack', config: configs.slack };
@@ -596,7 +597,7 @@ describe('integration: platforms', () => {
 });
 
 describe('integration: secrecy', () => {
-  it('integration: no credential is stored unencrypted or returned', async () => {
+  slow('integration: no credential is stored unencrypted or returned', async () => {
     const logged: string[] = [];
     for (const level of ['log', 'warn', 'error', 'info'] as const)
       vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.map(String).join(' ')));
@@ -653,7 +654,7 @@ describe('integration: secrecy', () => {
     }
   });
 
-  it('integration: credentials are bound to their organisation, their row and their purpose', async () => {
+  slow('integration: credentials are bound to their organisation, their row and their purpose', async () => {
     const o = await newOrg();
     const { id } = await made(o);
     const { value } = await keysOf(o);

@@ -7,6 +7,7 @@ import { append } from '../../support/audit';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, loseStorage } from '../../support/gate';
+import { slow } from '../../support/slow';
 import {
   type Answer,
   BOOTSTRAP,
@@ -64,7 +65,7 @@ async function sequences(o: Caller, query = '') {
 }
 
 describe('audit log: names in a path', () => {
-  it('are recorded only if they are well-formed, regardless of their length', async () => {
+  slow('are recorded only if they are well-formed, regardless of their length', async () => {
     const o = await newOrg();
     const low = await newKey(o, { scopes: ['secrets:list'] });
     const long = 'A'.repeat(15_000);
@@ -89,7 +90,7 @@ describe('audit log: names in a path', () => {
     ]);
   });
 
-  it('a well-formed id of nothing is recorded', async () => {
+  slow('a well-formed id of nothing is recorded', async () => {
     const o = await newOrg();
     const { id } = await newSecret(await newOrg());
     expect((await o.get(`/secrets/${id}`)).status).toBe(404);
@@ -113,59 +114,70 @@ describe('audit log: names in a path', () => {
 });
 
 describe('audit log: segments', () => {
-  it('are cut by the size of the whole row; entries of an earlier release with resources of 15,000 characters move too', async () => {
-    const o = await newOrg();
-    await append(o, 1200, (n) => ({ resource: `${n}-${'x'.repeat(15_000)}` }));
-    await moveAll(o);
-    const segments = await segmentsOf(o);
-    expect(segments.length).toBeGreaterThan(5);
-    for (const { bytes } of segments) expect(bytes).toBeLessThan(1_000_000);
-    for (const [at, { first_sequence }] of segments.entries())
-      if (at) expect(first_sequence).toBe((segments[at - 1]?.last_sequence ?? 0) + 1);
-    expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
-  });
+  slow(
+    'are cut by the size of the whole row; entries of an earlier release with resources of 15,000 characters move too',
+    async () => {
+      const o = await newOrg();
+      await append(o, 1200, (n) => ({ resource: `${n}-${'x'.repeat(15_000)}` }));
+      await moveAll(o);
+      const segments = await segmentsOf(o);
+      expect(segments.length).toBeGreaterThan(5);
+      for (const { bytes } of segments) expect(bytes).toBeLessThan(1_000_000);
+      for (const [at, { first_sequence }] of segments.entries())
+        if (at) expect(first_sequence).toBe((segments[at - 1]?.last_sequence ?? 0) + 1);
+      expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
+    },
+  );
 
-  it('are split when the database refuses them; one entry that it never accepts stays, and all others move', async () => {
-    const o = await newOrg();
-    await append(o, 2500);
-    await inCore(
-      o,
-      refusing(({ first, last }) => first <= 777 && last >= 777),
-    );
-    await moveAll(o);
-    await inCore(o, restoreDatabase);
-    expect(await inCore(o, ({ auditLog }) => auditLog.held().map(({ sequence }) => sequence))).toEqual([777]);
-    const segments = await segmentsOf(o);
-    expect(segments.some(({ first_sequence: a, last_sequence: b }) => a <= 777 && b >= 777)).toBe(false);
-    expect(segments.some(({ first_sequence }) => first_sequence === 778)).toBe(true);
-    expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
-    const listed = await sequences(o);
-    const head = listed[0] as number;
-    expect(listed).toEqual(Array.from({ length: head }, (_, at) => head - at));
-    // The entry is one of those that a filter finds.
-    expect(await sequences(o, '&action=secret.list')).toContain(777);
-  });
+  slow(
+    'are split when the database refuses them; one entry that it never accepts stays, and all others move',
+    async () => {
+      const o = await newOrg();
+      await append(o, 2500);
+      await inCore(
+        o,
+        refusing(({ first, last }) => first <= 777 && last >= 777),
+      );
+      await moveAll(o);
+      await inCore(o, restoreDatabase);
+      expect(await inCore(o, ({ auditLog }) => auditLog.held().map(({ sequence }) => sequence))).toEqual([
+        777,
+      ]);
+      const segments = await segmentsOf(o);
+      expect(segments.some(({ first_sequence: a, last_sequence: b }) => a <= 777 && b >= 777)).toBe(false);
+      expect(segments.some(({ first_sequence }) => first_sequence === 778)).toBe(true);
+      expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
+      const listed = await sequences(o);
+      const head = listed[0] as number;
+      expect(listed).toEqual(Array.from({ length: head }, (_, at) => head - at));
+      // The entry is one of those that a filter finds.
+      expect(await sequences(o, '&action=secret.list')).toContain(777);
+    },
+  );
 
-  it('a move that was interrupted between database and gate continues: no entry is lost or repeated', async () => {
-    const o = await newOrg();
-    await append(o, 300);
-    const before = await inCore(o, ({ auditLog }) => auditLog.oldest());
-    // The reply of the first move is lost: the gate does not know that the database has the row.
-    Object.assign(faults, { d1: 0, fail: (_: string, n: number) => (n === 1 ? 'after' : null) });
-    const { status } = await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
-    faults.fail = null;
-    expect([status, await inCore(o, ({ auditLog }) => auditLog.oldest())]).toEqual([503, before]);
-    await append(o, 900);
-    await moveAll(o);
-    expect((await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).status).toBe(
-      200,
-    );
-    expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
-    const listed = await sequences(o);
-    expect(new Set(listed).size).toBe(listed.length);
-  });
+  slow(
+    'a move that was interrupted between database and gate continues: no entry is lost or repeated',
+    async () => {
+      const o = await newOrg();
+      await append(o, 300);
+      const before = await inCore(o, ({ auditLog }) => auditLog.oldest());
+      // The reply of the first move is lost: the gate does not know that the database has the row.
+      Object.assign(faults, { d1: 0, fail: (_: string, n: number) => (n === 1 ? 'after' : null) });
+      const { status } = await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
+      faults.fail = null;
+      expect([status, await inCore(o, ({ auditLog }) => auditLog.oldest())]).toEqual([503, before]);
+      await append(o, 900);
+      await moveAll(o);
+      expect(
+        (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).status,
+      ).toBe(200);
+      expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
+      const listed = await sequences(o);
+      expect(new Set(listed).size).toBe(listed.length);
+    },
+  );
 
-  it('verify checks entries of the largest size in bounded parts', async () => {
+  slow('verify checks entries of the largest size in bounded parts', async () => {
     const o = await newOrg();
     const text = 'ü'.repeat(1000);
     await append(o, 2500, (n) => ({
@@ -208,36 +220,42 @@ describe('audit log: while it is full', () => {
       auditLog.size = () => size + auditLog.head().sequence - real;
     });
 
-  it('requests are refused with 503, except revoke, contain, remove a member, panic, recover and adopt', async () => {
-    const o = await newOrg();
-    const revoked = await newKey(o);
-    const contained = await newKey(o);
-    const child = await newKey(contained.o);
-    const { id: member } = (await o.post('/members', { email: 'm@example.com', name: 'M', role: 'viewer' }))
-      .json;
-    await fill(o, 100_000);
-    expect((await o.get('/secrets')).status).toBe(503);
-    expect((await o.post('/secrets', { name: 'a', type: 'generic', value: 'v' })).json.error).toMatchObject({
-      code: 'UNAVAILABLE',
-      retry_after: 30,
-    });
-    expect((await o.del(`/api-keys/${revoked.id}`)).status).toBe(204);
-    const { status, json } = await o.post(`/credentials/${contained.id}/contain`, {});
-    expect([status, json.revoked.map(({ id }: { id: string }) => id).sort()]).toEqual([
-      200,
-      [contained.id, child.id].sort(),
-    ]);
-    expect((await o.del(`/members/${member}`)).status).toBe(200);
-    const path = `/api/v1/orgs/${o.id}`;
-    expect(
-      (await send('POST', `${path}/recovery`, { token: BOOTSTRAP, body: { reason: 'the log is full' } }))
-        .status,
-    ).toBe(201);
-    expect(
-      (await send('POST', `${path}/adopt`, { token: BOOTSTRAP, body: { reason: 'the log is full' } })).status,
-    ).toBe(200);
-    expect((await o.post('/panic', { reason: 'the log is full' })).status).toBe(200);
-  });
+  slow(
+    'requests are refused with 503, except revoke, contain, remove a member, panic, recover and adopt',
+    async () => {
+      const o = await newOrg();
+      const revoked = await newKey(o);
+      const contained = await newKey(o);
+      const child = await newKey(contained.o);
+      const { id: member } = (await o.post('/members', { email: 'm@example.com', name: 'M', role: 'viewer' }))
+        .json;
+      await fill(o, 100_000);
+      expect((await o.get('/secrets')).status).toBe(503);
+      expect((await o.post('/secrets', { name: 'a', type: 'generic', value: 'v' })).json.error).toMatchObject(
+        {
+          code: 'UNAVAILABLE',
+          retry_after: 30,
+        },
+      );
+      expect((await o.del(`/api-keys/${revoked.id}`)).status).toBe(204);
+      const { status, json } = await o.post(`/credentials/${contained.id}/contain`, {});
+      expect([status, json.revoked.map(({ id }: { id: string }) => id).sort()]).toEqual([
+        200,
+        [contained.id, child.id].sort(),
+      ]);
+      expect((await o.del(`/members/${member}`)).status).toBe(200);
+      const path = `/api/v1/orgs/${o.id}`;
+      expect(
+        (await send('POST', `${path}/recovery`, { token: BOOTSTRAP, body: { reason: 'the log is full' } }))
+          .status,
+      ).toBe(201);
+      expect(
+        (await send('POST', `${path}/adopt`, { token: BOOTSTRAP, body: { reason: 'the log is full' } }))
+          .status,
+      ).toBe(200);
+      expect((await o.post('/panic', { reason: 'the log is full' })).status).toBe(200);
+    },
+  );
 
   it('refusals record nothing: callers without permission cannot use up the remaining space', async () => {
     const o = await newOrg();
@@ -257,7 +275,7 @@ describe('audit log: while it is full', () => {
 });
 
 describe('audit log: archive, and a gate that lost its storage', () => {
-  it('archive moves every entry to the database, and rate limits still count the last minute', async () => {
+  slow('archive moves every entry to the database, and rate limits still count the last minute', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     for (let n = 0; n < 5; n++) await key.o.get('/secrets');
@@ -281,33 +299,36 @@ describe('audit log: archive, and a gate that lost its storage', () => {
     expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(1);
   });
 
-  it('after the gate lost its storage, the log contains everything up to the backup, and reports what may be lost', async () => {
-    const o = await newOrg();
-    await newSecret(o, { name: 'KEPT' });
-    const { head } = (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP }))
-      .json;
-    await o.get('/secrets');
-    await loseStorage(o);
-    expect((await o.get('/secrets')).status).toBe(200);
-    const verdict = await verify(o);
-    expect(verdict).toMatchObject({
-      ok: true,
-      missing: [{ from: head + 1, to: head + 110_000, reason: 'gate_lost' }],
-    });
-    const { data } = (await o.get('/audit-log?limit=100')).json;
-    expect(data.find(({ action }: { action: string }) => action === 'secret.create')).toMatchObject({
-      resource_name: 'KEPT',
-    });
-    expect(data.find(({ action }: { action: string }) => action === 'integrity.alarm')).toMatchObject({
-      sequence: head + 110_001,
-      reason: 'gate_loaded_from_database',
-    });
-    // Lost again, it still knows what was lost before.
-    await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
-    await loseStorage(o);
-    expect((await verify(o)).ok).toBe(true);
-    expect((await verify(o)).missing).toHaveLength(2);
-  });
+  slow(
+    'after the gate lost its storage, the log contains everything up to the backup, and reports what may be lost',
+    async () => {
+      const o = await newOrg();
+      await newSecret(o, { name: 'KEPT' });
+      const { head } = (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP }))
+        .json;
+      await o.get('/secrets');
+      await loseStorage(o);
+      expect((await o.get('/secrets')).status).toBe(200);
+      const verdict = await verify(o);
+      expect(verdict).toMatchObject({
+        ok: true,
+        missing: [{ from: head + 1, to: head + 110_000, reason: 'gate_lost' }],
+      });
+      const { data } = (await o.get('/audit-log?limit=100')).json;
+      expect(data.find(({ action }: { action: string }) => action === 'secret.create')).toMatchObject({
+        resource_name: 'KEPT',
+      });
+      expect(data.find(({ action }: { action: string }) => action === 'integrity.alarm')).toMatchObject({
+        sequence: head + 110_001,
+        reason: 'gate_loaded_from_database',
+      });
+      // Lost again, it still knows what was lost before.
+      await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
+      await loseStorage(o);
+      expect((await verify(o)).ok).toBe(true);
+      expect((await verify(o)).missing).toHaveLength(2);
+    },
+  );
 
   it('permission: only the bootstrap token can archive', async () => {
     const o = await newOrg();
@@ -358,7 +379,7 @@ describe('audit log: permission of a limited credential', () => {
   });
 });
 
-it('audit log: admits no more concurrent requests than it has room for', async () => {
+slow('audit log: admits no more concurrent requests than it has room for', async () => {
   const o = await newOrg();
   const size = await inCore(o, ({ auditLog }) => auditLog.size());
   await append(o, 100_000 - 3 - size);

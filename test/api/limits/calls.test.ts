@@ -7,6 +7,7 @@ import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { vaultOf } from '../../support/vault';
 import { type Answer, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -35,7 +36,7 @@ describe('cost: calls of the gate and of D1', () => {
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
   });
 
-  it('after eviction of the gate: one query more, by which it compares its storage with D1', async () => {
+  slow('after eviction of the gate: one query more, by which it compares its storage with D1', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     await evictAllDurableObjects();
@@ -142,7 +143,7 @@ describe('cost: calls of the gate and of D1', () => {
     });
   });
 
-  it('a warm secret by each kind of credential: one gate call, no D1', async () => {
+  slow('a warm secret by each kind of credential: one gate call, no D1', async () => {
     const { o, browser } = await newSignedIn();
     const { id } = await newSecret(o);
     const agent = await newAgent(o);
@@ -160,7 +161,7 @@ describe('cost: calls of the gate and of D1', () => {
     }
   });
 
-  it('panic: one gate call and one batch, regardless of the number of credentials', async () => {
+  slow('panic: one gate call and one batch, regardless of the number of credentials', async () => {
     const o = await newOrg();
     await Promise.all(Array.from({ length: 30 }, () => newSession(o)));
     expect(await costOf(() => o.post('/panic', { reason: 'a rehearsal' }))).toEqual({
@@ -180,7 +181,7 @@ describe('cost: calls of the gate and of D1', () => {
     });
   });
 
-  it('clients of Vault: as the same requests of the API', async () => {
+  slow('clients of Vault: as the same requests of the API', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     await newSecret(o, { name: 'app/db/user' });
@@ -230,57 +231,61 @@ describe('cost: calls of the gate and of D1', () => {
     });
   });
 
-  it('clients of AWS: as the same requests of the API, and one query for a ClientRequestToken of an older version', async () => {
-    const o = await newOrg();
-    const { pair } = await newAwsKey(o);
-    const aws = awsOf(o, pair);
-    for (const name of ['app', 'other']) await newSecret(o, { name });
-    const costs = async (requests: Record<string, () => Promise<Answer>>) => {
-      const found: Record<string, number[]> = {};
-      for (const [name, request] of Object.entries(requests)) {
-        const { status, gate, d1 } = await costOf(request);
-        found[name] = [status, gate, d1];
-      }
-      return found;
-    };
-    const app = { SecretId: 'app' };
-    const token = () => ({ ClientRequestToken: crypto.randomUUID() });
-    const wrong = awsOf(o, { ...pair, secret_access_key: 'x'.repeat(40) });
-    expect(
-      await costs({
-        GetSecretValue: () => aws('GetSecretValue', app),
-        DescribeSecret: () => aws('DescribeSecret', app),
-        ListSecrets: () => aws('ListSecrets'),
-        ListSecretVersionIds: () => aws('ListSecretVersionIds', app),
-        'BatchGetSecretValue of two': () => aws('BatchGetSecretValue', { SecretIdList: ['app', 'other'] }),
-        'an ARN of another end': () =>
-          aws('GetSecretValue', { SecretId: 'arn:aws:secretsmanager:x:0:secret:app-abcdef' }),
-        CreateSecret: () => aws('CreateSecret', { Name: 'new', SecretString: 'x', ...token() }),
-        'PutSecretValue of a known id': () => aws('PutSecretValue', { SecretId: 'new', SecretString: 'y' }),
-        'PutSecretValue of an unknown id': () => aws('PutSecretValue', { ...app, SecretString: 'y' }),
-        TagResource: () => aws('TagResource', { ...app, Tags: [{ Key: 'a', Value: 'b' }] }),
-        DeleteSecret: () => aws('DeleteSecret', app),
-        'a wrong signature': () => wrong('GetSecretValue', app),
-      }),
-    ).toEqual({
-      GetSecretValue: [200, 1, 0],
-      DescribeSecret: [200, 1, 0],
-      ListSecrets: [200, 1, 0],
-      ListSecretVersionIds: [200, 1, 1],
-      'BatchGetSecretValue of two': [200, 3, 0],
-      'an ARN of another end': [400, 2, 0],
-      CreateSecret: [200, 1, 1],
-      'PutSecretValue of a known id': [200, 1, 1],
-      'PutSecretValue of an unknown id': [200, 2, 1],
-      TagResource: [200, 1, 1],
-      DeleteSecret: [200, 1, 1],
-      'a wrong signature': [400, 0, 0],
-    });
-    const put = () => costOf(() => aws('PutSecretValue', { SecretId: 'new', SecretString: 'z', ...token() }));
-    expect(await put()).toEqual({ status: 200, gate: 1, d1: 1 });
-    // One of the newest versions, which may have the token, is in D1 alone.
-    const { id } = (await o.get('/secrets/by-name/new')).json;
-    await inCore(o, (core) => ciphertexts(core).drop(id, 1));
-    expect(await put()).toEqual({ status: 200, gate: 1, d1: 2 });
-  });
+  slow(
+    'clients of AWS: as the same requests of the API, and one query for a ClientRequestToken of an older version',
+    async () => {
+      const o = await newOrg();
+      const { pair } = await newAwsKey(o);
+      const aws = awsOf(o, pair);
+      for (const name of ['app', 'other']) await newSecret(o, { name });
+      const costs = async (requests: Record<string, () => Promise<Answer>>) => {
+        const found: Record<string, number[]> = {};
+        for (const [name, request] of Object.entries(requests)) {
+          const { status, gate, d1 } = await costOf(request);
+          found[name] = [status, gate, d1];
+        }
+        return found;
+      };
+      const app = { SecretId: 'app' };
+      const token = () => ({ ClientRequestToken: crypto.randomUUID() });
+      const wrong = awsOf(o, { ...pair, secret_access_key: 'x'.repeat(40) });
+      expect(
+        await costs({
+          GetSecretValue: () => aws('GetSecretValue', app),
+          DescribeSecret: () => aws('DescribeSecret', app),
+          ListSecrets: () => aws('ListSecrets'),
+          ListSecretVersionIds: () => aws('ListSecretVersionIds', app),
+          'BatchGetSecretValue of two': () => aws('BatchGetSecretValue', { SecretIdList: ['app', 'other'] }),
+          'an ARN of another end': () =>
+            aws('GetSecretValue', { SecretId: 'arn:aws:secretsmanager:x:0:secret:app-abcdef' }),
+          CreateSecret: () => aws('CreateSecret', { Name: 'new', SecretString: 'x', ...token() }),
+          'PutSecretValue of a known id': () => aws('PutSecretValue', { SecretId: 'new', SecretString: 'y' }),
+          'PutSecretValue of an unknown id': () => aws('PutSecretValue', { ...app, SecretString: 'y' }),
+          TagResource: () => aws('TagResource', { ...app, Tags: [{ Key: 'a', Value: 'b' }] }),
+          DeleteSecret: () => aws('DeleteSecret', app),
+          'a wrong signature': () => wrong('GetSecretValue', app),
+        }),
+      ).toEqual({
+        GetSecretValue: [200, 1, 0],
+        DescribeSecret: [200, 1, 0],
+        ListSecrets: [200, 1, 0],
+        ListSecretVersionIds: [200, 1, 1],
+        'BatchGetSecretValue of two': [200, 3, 0],
+        'an ARN of another end': [400, 2, 0],
+        CreateSecret: [200, 1, 1],
+        'PutSecretValue of a known id': [200, 1, 1],
+        'PutSecretValue of an unknown id': [200, 2, 1],
+        TagResource: [200, 1, 1],
+        DeleteSecret: [200, 1, 1],
+        'a wrong signature': [400, 0, 0],
+      });
+      const put = () =>
+        costOf(() => aws('PutSecretValue', { SecretId: 'new', SecretString: 'z', ...token() }));
+      expect(await put()).toEqual({ status: 200, gate: 1, d1: 1 });
+      // One of the newest versions, which may have the token, is in D1 alone.
+      const { id } = (await o.get('/secrets/by-name/new')).json;
+      await inCore(o, (core) => ciphertexts(core).drop(id, 1));
+      expect(await put()).toEqual({ status: 200, gate: 1, d1: 2 });
+    },
+  );
 });

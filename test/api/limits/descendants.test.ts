@@ -6,6 +6,7 @@ import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { PATTERNS } from '../../support/largest';
 import { addKeys, addSessions } from '../../support/people';
+import { slow } from '../../support/slow';
 import { compared, useComparisons, workOf } from '../../support/work';
 import { newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -27,52 +28,56 @@ describe('limits: contain and graph of a credential with very many descendants',
     return { o, root };
   }
 
-  it('take work in proportion to their number, and return bounded lists', { timeout: 240_000 }, async () => {
-    // On a slow machine the gate's tasks would begin in between.
-    faults.isAlarmHeld = true;
-    for (const part of [0.2, 1]) {
-      const keys = KEYS * part;
-      const sessions = SESSIONS * part;
-      const { o, root } = await crowd(keys, sessions);
-      const graphed = () => workOf(o, () => o.get(`/credentials/${root.id}/graph`));
-      // Tasks of other gates that began earlier count too: the lesser of two.
-      const both = [await graphed(), await graphed()].sort((a, b) => a.work.read - b.work.read);
-      const graph = both[0] as (typeof both)[number];
-      expect([graph.answer.status, graph.answer.json.children.length]).toEqual([200, keys + sessions]);
-      expect(graph.answer.text.length).toBeLessThan(300 * (keys + sessions));
-      expect(graph.work.statements).toBeLessThan(4 * (keys + sessions));
-      expect(graph.work.read).toBeLessThan(12 * (keys + sessions));
+  slow(
+    'take work in proportion to their number, and return bounded lists',
+    { timeout: 240_000 },
+    async () => {
+      // On a slow machine the gate's tasks would begin in between.
+      faults.isAlarmHeld = true;
+      for (const part of [0.2, 1]) {
+        const keys = KEYS * part;
+        const sessions = SESSIONS * part;
+        const { o, root } = await crowd(keys, sessions);
+        const graphed = () => workOf(o, () => o.get(`/credentials/${root.id}/graph`));
+        // Tasks of other gates that began earlier count too: the lesser of two.
+        const both = [await graphed(), await graphed()].sort((a, b) => a.work.read - b.work.read);
+        const graph = both[0] as (typeof both)[number];
+        expect([graph.answer.status, graph.answer.json.children.length]).toEqual([200, keys + sessions]);
+        expect(graph.answer.text.length).toBeLessThan(300 * (keys + sessions));
+        expect(graph.work.statements).toBeLessThan(4 * (keys + sessions));
+        expect(graph.work.read).toBeLessThan(12 * (keys + sessions));
 
-      // How many statements had been made before each call of a gate.
-      const before: number[] = [];
-      let calls = 0;
-      faults.rpc = (_, org) => {
-        before.push(faults.statements);
-        if (org === o.id) calls++;
-        return null;
-      };
-      const { answer, work } = await workOf(o, () => o.post(`/credentials/${root.id}/contain`, {}));
-      const below = keys + sessions;
-      expect([answer.status, answer.json.revoked.length, answer.json.credentials.length]).toEqual([
-        200,
-        below + 1,
-        below,
-      ]);
-      expect(answer.text.length).toBeLessThan(200 * below);
-      const perCall = [...before.slice(1), work.statements].map(
-        (after, at) => after - (before[at] as number),
-      );
-      // A commit revokes 1,000, and each looks at all that are left: the longest call is linear, and so is
-      // the number of calls. Each revoked row is counted anew for its root.
-      expect(Math.max(...perCall)).toBeLessThan(7 * below);
-      // Of its own gate: tasks of other organisations may run meanwhile.
-      expect(calls).toBeGreaterThan(keys / 1000);
-      expect(calls).toBeLessThan(100 + keys / 250);
-      expect(work.read).toBeLessThan(12 * (keys + sessions) * (2 + keys / 1000));
-      // The commits, and the events of the revoked keys, which move to D1.
-      expect(work.d1).toBeLessThan(30 + (2 * keys) / 1000);
-    }
-  });
+        // How many statements had been made before each call of a gate.
+        const before: number[] = [];
+        let calls = 0;
+        faults.rpc = (_, org) => {
+          before.push(faults.statements);
+          if (org === o.id) calls++;
+          return null;
+        };
+        const { answer, work } = await workOf(o, () => o.post(`/credentials/${root.id}/contain`, {}));
+        const below = keys + sessions;
+        expect([answer.status, answer.json.revoked.length, answer.json.credentials.length]).toEqual([
+          200,
+          below + 1,
+          below,
+        ]);
+        expect(answer.text.length).toBeLessThan(200 * below);
+        const perCall = [...before.slice(1), work.statements].map(
+          (after, at) => after - (before[at] as number),
+        );
+        // A commit revokes 1,000, and each looks at all that are left: the longest call is linear, and so is
+        // the number of calls. Each revoked row is counted anew for its root.
+        expect(Math.max(...perCall)).toBeLessThan(7 * below);
+        // Of its own gate: tasks of other organisations may run meanwhile.
+        expect(calls).toBeGreaterThan(keys / 1000);
+        expect(calls).toBeLessThan(100 + keys / 250);
+        expect(work.read).toBeLessThan(12 * (keys + sessions) * (2 + keys / 1000));
+        // The commits, and the events of the revoked keys, which move to D1.
+        expect(work.d1).toBeLessThan(30 + (2 * keys) / 1000);
+      }
+    },
+  );
 });
 
 describe('limits: the exposure report of a credential with very many bulk reads', () => {
@@ -129,7 +134,7 @@ describe('limits: the exposure report of a credential with very many bulk reads'
     few.end();
   });
 
-  it('distinguishes 1,000 kinds of bulk reads, and ends', async () => {
+  slow('distinguishes 1,000 kinds of bulk reads, and ends', async () => {
     const o = await newOrg();
     const kept = await newSecret(o, { name: 'KEPT' });
     const other = await newSecret(o, { name: 'OTHER' });

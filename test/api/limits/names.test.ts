@@ -9,6 +9,7 @@ import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { PATTERNS, pattern } from '../../support/largest';
+import { slow } from '../../support/slow';
 import { type Agent, chainOf, MOST_WORK, PLANTED, plant, useComparisons, workOf } from '../../support/work';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -16,7 +17,7 @@ useWorld();
 useComparisons();
 
 describe('cursor: a caller who is limited to some names', () => {
-  it('learns no name and no id of other secrets', async () => {
+  slow('learns no name and no id of other secrets', async () => {
     const o = await newOrg();
     const kept = await newSecret(o, { name: 'KEPT' });
     await plant(o, kept.id, PLANTED);
@@ -100,7 +101,7 @@ describe('limits: name patterns on many names', () => {
     );
   });
 
-  it('a comparison of environments ends its page early, and its pages show each name once', async () => {
+  slow('a comparison of environments ends its page early, and its pages show each name once', async () => {
     const { o, session } = await wideWorld();
     const shown: string[] = [];
     let pages = 0;
@@ -116,7 +117,7 @@ describe('limits: name patterns on many names', () => {
     expect([shown.length > 0, new Set(shown).size]).toEqual([true, shown.length]);
   });
 
-  it('a bulk read with many patterns is refused, and one with few is not', async () => {
+  slow('a bulk read with many patterns is refused, and one with few is not', async () => {
     const { o, session, kept, key } = await wideWorld();
     const { answer, work } = await workOf(o, () => session.o.get('/environments/production/values'));
     expect([answer.status, answer.json.error.code, work.steps < MOST_WORK.steps]).toEqual([
@@ -132,7 +133,7 @@ describe('limits: name patterns on many names', () => {
     });
   });
 
-  it('a graph counts up to the limit, and says so', async () => {
+  slow('a graph counts up to the limit, and says so', async () => {
     const { o, session } = await wideWorld();
     const { answer, work } = await workOf(o, () => o.get(`/credentials/${session.id}/graph`));
     const production = answer.json.reach.environments.find(
@@ -146,7 +147,7 @@ describe('limits: name patterns on many names', () => {
     ]).toEqual([200, true, true, true]);
   });
 
-  it('a list of the audit log reads fewer entries at a time, and shows each once', async () => {
+  slow('a list of the audit log reads fewer entries at a time, and shows each once', async () => {
     const o = await newOrg();
     const kept = await newSecret(o, { name: 'KEPT' });
     await inCore(o, ({ storage, auditLog }) =>

@@ -6,6 +6,7 @@ import { newApprovalPolicy } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { inCore } from '../../support/gate';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -65,38 +66,43 @@ async function wideRotations(o: Caller) {
 }
 
 describe('limits: reports that compare names with policies', () => {
-  it('of compliance work in slices: other requests are answered in between, and a root has few', async () => {
-    const o = await newOrg();
-    const { id } = await newSecret(o, { name: 'KEPT' });
-    expect(
-      (await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json
-        .created,
-    ).toHaveLength(400);
-    await wideRotations(o);
-    const other = (await newKey(o, { scopes: ['compliance:read'] })).o;
-    const under = { running: 0 };
-    const report = (by: Caller) => {
-      under.running++;
-      return by.get('/compliance/report?format=json').finally(() => {
-        under.running--;
-      });
-    };
-    const reports = [1, 2, 3, 4, 5].map(() => report(o));
-    let reads = 0;
-    for (; under.running > 1 && reads < 10; reads++) expect((await o.get(`/secrets/${id}`)).status).toBe(200);
-    expect(reads).toBe(10);
-    const done = await Promise.all(reports);
-    const refused = done.filter(({ status }) => status === 429);
-    expect(refused.map(({ json }) => json.error.code)).toEqual(['RATE_LIMITED', 'RATE_LIMITED']);
-    const made = done.filter(({ status }) => status === 200);
-    expect(made).toHaveLength(3);
-    // The work of a report is bounded, and it says where it ended.
-    const { findings } = (made[0] as (typeof made)[0]).json;
-    const { tested } = findings.find((one: { id: string }) => one.id === 'secrets-rotation-overdue');
-    expect(tested).toMatch(/Only \d+ secrets could be compared with the policies/);
-    // Whoever has finished counts no more.
-    expect((await report(other)).status).toBe(200);
-  }, 60_000);
+  slow(
+    'of compliance work in slices: other requests are answered in between, and a root has few',
+    { timeout: 60_000 },
+    async () => {
+      const o = await newOrg();
+      const { id } = await newSecret(o, { name: 'KEPT' });
+      expect(
+        (await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) }))
+          .json.created,
+      ).toHaveLength(400);
+      await wideRotations(o);
+      const other = (await newKey(o, { scopes: ['compliance:read'] })).o;
+      const under = { running: 0 };
+      const report = (by: Caller) => {
+        under.running++;
+        return by.get('/compliance/report?format=json').finally(() => {
+          under.running--;
+        });
+      };
+      const reports = [1, 2, 3, 4, 5].map(() => report(o));
+      let reads = 0;
+      for (; under.running > 1 && reads < 10; reads++)
+        expect((await o.get(`/secrets/${id}`)).status).toBe(200);
+      expect(reads).toBe(10);
+      const done = await Promise.all(reports);
+      const refused = done.filter(({ status }) => status === 429);
+      expect(refused.map(({ json }) => json.error.code)).toEqual(['RATE_LIMITED', 'RATE_LIMITED']);
+      const made = done.filter(({ status }) => status === 200);
+      expect(made).toHaveLength(3);
+      // The work of a report is bounded, and it says where it ended.
+      const { findings } = (made[0] as (typeof made)[0]).json;
+      const { tested } = findings.find((one: { id: string }) => one.id === 'secrets-rotation-overdue');
+      expect(tested).toMatch(/Only \d+ secrets could be compared with the policies/);
+      // Whoever has finished counts no more.
+      expect((await report(other)).status).toBe(200);
+    },
+  );
 });
 
 describe('limits: exposure reports', () => {
@@ -119,44 +125,52 @@ describe('limits: exposure reports', () => {
     return { o, id, keys };
   }
 
-  it('of incidents work in slices: other requests are answered in between, and a root has few', async () => {
-    const { o, id, keys } = await newReaders(1);
-    const { incident_id } = (await o.post(`/credentials/${keys[0]}/contain`, {})).json;
-    let running = 5;
-    const reports = [1, 2, 3, 4, 5].map(() =>
-      o.get(`/incidents/${incident_id}`).finally(() => {
-        running--;
-      }),
-    );
-    let reads = 0;
-    for (; running > 0 && reads < 10; reads++) expect((await o.get(`/secrets/${id}`)).status).toBe(200);
-    expect(reads).toBe(10);
-    const done = (await Promise.all(reports)).map(({ status, json }) => [status, json.error?.code]);
-    expect(done.filter(([status]) => status === 200)).toHaveLength(3);
-    expect(done.filter(([, code]) => code === 'RATE_LIMITED')).toHaveLength(2);
-  }, 60_000);
+  slow(
+    'of incidents work in slices: other requests are answered in between, and a root has few',
+    { timeout: 60_000 },
+    async () => {
+      const { o, id, keys } = await newReaders(1);
+      const { incident_id } = (await o.post(`/credentials/${keys[0]}/contain`, {})).json;
+      let running = 5;
+      const reports = [1, 2, 3, 4, 5].map(() =>
+        o.get(`/incidents/${incident_id}`).finally(() => {
+          running--;
+        }),
+      );
+      let reads = 0;
+      for (; running > 0 && reads < 10; reads++) expect((await o.get(`/secrets/${id}`)).status).toBe(200);
+      expect(reads).toBe(10);
+      const done = (await Promise.all(reports)).map(({ status, json }) => [status, json.error?.code]);
+      expect(done.filter(([status]) => status === 200)).toHaveLength(3);
+      expect(done.filter(([, code]) => code === 'RATE_LIMITED')).toHaveLength(2);
+    },
+  );
 
-  it('of containments wait for others of their root: what has taken effect is not refused', async () => {
-    const { o, keys } = await newReaders(5);
-    const contain = (key: string) =>
-      o.post(`/credentials/${key}/contain`, {}, { 'Idempotency-Key': `contain ${key}` });
-    const previews = [1, 2, 3, 4].map(() => o.post(`/credentials/${keys[0]}/contain`, { dry_run: true }));
-    const done = await Promise.all(keys.map(contain));
-    expect(done.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    // A preview changes nothing, so it is refused like any other report.
-    expect((await Promise.all(previews)).map(codeOf)).toContainEqual([429, 'RATE_LIMITED']);
-    // A repeat has the same report, also with the key of the request.
-    for (const [n, { json }] of done.entries()) {
-      const key = keys[n] as string;
-      const { read } = json;
-      expect((await contain(key)).json).toEqual(json);
-      expect((await o.post(`/credentials/${key}/contain`, {})).json.read).toEqual(read);
-    }
-  }, 60_000);
+  slow(
+    'of containments wait for others of their root: what has taken effect is not refused',
+    { timeout: 60_000 },
+    async () => {
+      const { o, keys } = await newReaders(5);
+      const contain = (key: string) =>
+        o.post(`/credentials/${key}/contain`, {}, { 'Idempotency-Key': `contain ${key}` });
+      const previews = [1, 2, 3, 4].map(() => o.post(`/credentials/${keys[0]}/contain`, { dry_run: true }));
+      const done = await Promise.all(keys.map(contain));
+      expect(done.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+      // A preview changes nothing, so it is refused like any other report.
+      expect((await Promise.all(previews)).map(codeOf)).toContainEqual([429, 'RATE_LIMITED']);
+      // A repeat has the same report, also with the key of the request.
+      for (const [n, { json }] of done.entries()) {
+        const key = keys[n] as string;
+        const { read } = json;
+        expect((await contain(key)).json).toEqual(json);
+        expect((await o.post(`/credentials/${key}/contain`, {})).json.read).toEqual(read);
+      }
+    },
+  );
 });
 
 describe('limits: the work of policies', () => {
-  it('of an import is done in turns: another request is answered in between', async () => {
+  slow('of an import is done in turns: another request is answered in between', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'KEPT' });
     await widePolicies(o);

@@ -1,7 +1,7 @@
 // What D1 has to do for each statement that the service puts to it: a look into an index that begins with the
 // organisation, never a walk over a table. With many organisations in one database anything else would cost
 // all of them.
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
 import { newBreakGlass, newKey, newSession } from '../../support/credentials';
@@ -10,6 +10,7 @@ import { inGate, leaveRows, loseStorage, runTasksLater } from '../../support/gat
 import { newPasskey } from '../../support/passkey';
 import { addKeys, addPasskey, newGrant, newMember, newTeam } from '../../support/people';
 import { newLongSecret } from '../../support/planted';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -108,7 +109,7 @@ async function tour(): Promise<void> {
   await later(o, 8 * DAY);
 }
 
-it('query plan: D1 finds every row by an index', { timeout: 120_000 }, async () => {
+slow('query plan: D1 finds every row by an index', { timeout: 120_000 }, async () => {
   await tour();
   const asked = [...faults.asked];
   expect(asked.length).toBeGreaterThan(30);

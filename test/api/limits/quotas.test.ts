@@ -30,6 +30,7 @@ import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { allOf } from '../../support/quotas';
 import { newLink } from '../../support/shares';
+import { slow } from '../../support/slow';
 import { herokuConfig, syncAll, useTargets } from '../../support/syncs';
 import { DAY } from '../../support/time';
 import { upstreamIn } from '../../support/upstreams';
@@ -175,7 +176,7 @@ describe('quotas: rows that stay until they are removed', () => {
 describe('quotas: credentials of one root', () => {
   const ended = (o: Caller, id: string) => inCore(o, ({ rows }) => rows.get('credential', id) === null);
 
-  it('the oldest ended ones leave, never live ones nor those of others', async () => {
+  slow('the oldest ended ones leave, never live ones nor those of others', async () => {
     const o = await newOrg();
     const mine = await newAgent(o);
     const key = await newKey(o);
@@ -218,7 +219,7 @@ describe('quotas: credentials of one root', () => {
     expect((await last.o.get('/secrets')).status).toBe(401);
   });
 
-  it('live ones are bounded, however many are created at once', async () => {
+  slow('live ones are bounded, however many are created at once', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     lower(passingOf('credential')?.root, 'open', 4);
@@ -266,7 +267,7 @@ describe('quotas: secrets that one root created', () => {
   const create = (o: Caller, value: string) =>
     o.post('/secrets', { name: `s-${Math.random()}`, type: 'generic', value });
 
-  it('are bounded in number, however many are created at once', async () => {
+  slow('are bounded in number, however many are created at once', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     lower(secretsOfRoot, 'count', 3);
@@ -276,7 +277,7 @@ describe('quotas: secrets that one root created', () => {
     expect((await create(o, 'v')).status).toBe(201);
   });
 
-  it('are bounded in bytes, whoever writes their versions, also after an eviction', async () => {
+  slow('are bounded in bytes, whoever writes their versions, also after an eviction', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const { id } = (await create(key.o, 'v')).json;
@@ -296,7 +297,7 @@ describe('quotas: what is bounded for the whole organisation', () => {
     answers.filter((one) => codeOf(one)[1] === 'LIMIT_REACHED').length,
   ];
 
-  it('secrets: many created at once do not exceed the limit', async () => {
+  slow('secrets: many created at once do not exceed the limit', async () => {
     const o = await newOrg();
     await newSecret(o);
     lower(wholeQuotas, 'secrets', 4);
@@ -305,7 +306,7 @@ describe('quotas: what is bounded for the whole organisation', () => {
     expect(statuses(await Promise.all(Array.from({ length: 10 }, (_, n) => create(n))))).toEqual([3, 7]);
   });
 
-  it('bytes: many rotations at once do not exceed the limit', async () => {
+  slow('bytes: many rotations at once do not exceed the limit', async () => {
     const o = await newOrg();
     const secrets = await Promise.all(Array.from({ length: 10 }, () => newSecret(o, { value: 'small' })));
     const used = await inCore(o, ({ rows }) => rows.sealedBytes());
@@ -317,7 +318,7 @@ describe('quotas: what is bounded for the whole organisation', () => {
     expect(statuses(answers)).toEqual([3, 7]);
   });
 
-  it('credentials: many created at once, by several, do not exceed the limit', async () => {
+  slow('credentials: many created at once, by several, do not exceed the limit', async () => {
     const o = await newOrg();
     const keys = await Promise.all([1, 2, 3].map(() => newKey(o)));
     lower(wholeQuotas, 'credentials', 7);
@@ -341,40 +342,43 @@ describe('quotas: syncs', () => {
   const limited = (o: Caller) =>
     newKey(o, { scopes: ['integrations:sync', 'integrations:read', 'secrets:read'], secrets: ['only'] });
 
-  it('the names of a sync are kept once it has ended with its results alone, and the oldest finished ones leave', async () => {
-    useTargets();
-    const o = await newOrg();
-    await newSecret(o, { name: 'only' });
-    const key = await limited(o);
-    const names = Array.from({ length: 1000 }, (_, n) => `${n}-${'x'.repeat(250)}`);
-    const ids: string[] = [];
-    for (let n = 0; n < 2; n++) {
-      const { json } = await ask(key.o, { names });
-      ids.push(json.syncId);
+  slow(
+    'the names of a sync are kept once it has ended with its results alone, and the oldest finished ones leave',
+    async () => {
+      useTargets();
+      const o = await newOrg();
+      await newSecret(o, { name: 'only' });
+      const key = await limited(o);
+      const names = Array.from({ length: 1000 }, (_, n) => `${n}-${'x'.repeat(250)}`);
+      const ids: string[] = [];
+      for (let n = 0; n < 2; n++) {
+        const { json } = await ask(key.o, { names });
+        ids.push(json.syncId);
+        await syncAll(o);
+      }
+      const shown = (await key.o.get(`/integrations/syncs/${ids[1]}`)).json;
+      expect([shown.status, shown.results.length]).toEqual(['completed', 1000]);
+      const row = await db
+        .prepare('select names from syncs where org_id = ? and id = ?')
+        .bind(o.id, ids[1])
+        .first<{ names: string }>();
+      expect(row?.names).toBe('[]');
+      expect(await bytesIn(o)).toBeGreaterThan(500_000);
+      // A third one takes the place of the first.
+      lower(passingOf('sync')?.root, 'bytes', 900_000);
+      await ask(key.o, { names });
       await syncAll(o);
-    }
-    const shown = (await key.o.get(`/integrations/syncs/${ids[1]}`)).json;
-    expect([shown.status, shown.results.length]).toEqual(['completed', 1000]);
-    const row = await db
-      .prepare('select names from syncs where org_id = ? and id = ?')
-      .bind(o.id, ids[1])
-      .first<{ names: string }>();
-    expect(row?.names).toBe('[]');
-    expect(await bytesIn(o)).toBeGreaterThan(500_000);
-    // A third one takes the place of the first.
-    lower(passingOf('sync')?.root, 'bytes', 900_000);
-    await ask(key.o, { names });
-    await syncAll(o);
-    expect(await bytesIn(o)).toBeLessThan(900_000);
-    expect((await key.o.get('/integrations/syncs')).json.data).toHaveLength(2);
-    expect(codeOf(await key.o.get(`/integrations/syncs/${ids[0]}`))).toEqual([404, 'NOT_FOUND']);
-    const results = await inCore(o, ({ storage }) =>
-      storage.sql.exec<{ n: number }>('select count(*) n from sync_results where sync = ?', ids[0]).one(),
-    );
-    expect([results.n, await inD1(o, 'syncs')]).toEqual([0, 2]);
-  });
+      expect(await bytesIn(o)).toBeLessThan(900_000);
+      expect((await key.o.get('/integrations/syncs')).json.data).toHaveLength(2);
+      expect(codeOf(await key.o.get(`/integrations/syncs/${ids[0]}`))).toEqual([404, 'NOT_FOUND']);
+      const results = await inCore(o, ({ storage }) =>
+        storage.sql.exec<{ n: number }>('select count(*) n from sync_results where sync = ?', ids[0]).one(),
+      );
+      expect([results.n, await inD1(o, 'syncs')]).toEqual([0, 2]);
+    },
+  );
 
-  it('bytes are those of UTF-8, of names in results and of rows', async () => {
+  slow('bytes are those of UTF-8, of names in results and of rows', async () => {
     useTargets();
     const o = await newOrg();
     await newSecret(o, { name: 'only' });
@@ -388,26 +392,29 @@ describe('quotas: syncs', () => {
     expect([unfinished > least, (await bytesIn(o)) > least]).toEqual([true, true]);
   });
 
-  it('count for the root of whoever asked: past it the oldest of the root leave, never those of others', async () => {
-    useTargets();
-    const o = await newOrg();
-    await newSecret(o, { name: 'only' });
-    const key = await limited(o);
-    const mine = (await ask(o)).json.syncId;
-    await syncAll(o);
-    lower(passingOf('sync')?.root, 'count', 3);
-    const agents = await Promise.all(
-      [1, 2].map(() => newAgent(o, { scopes: ['integrations:sync', 'secrets:read'], secrets: ['only'] })),
-    );
-    // Agents of the first key count with it, so its own sync leaves.
-    for (let n = 0; n < 4; n++) {
-      expect((await ask((agents[n % 2] as { o: Caller }).o, { names: ['only'] })).status).toBe(202);
-      expect((await ask(key.o, { names: ['only'] })).status).toBe(202);
+  slow(
+    'count for the root of whoever asked: past it the oldest of the root leave, never those of others',
+    async () => {
+      useTargets();
+      const o = await newOrg();
+      await newSecret(o, { name: 'only' });
+      const key = await limited(o);
+      const mine = (await ask(o)).json.syncId;
       await syncAll(o);
-    }
-    expect(await countOf(o, 'sync')).toBe(3 + 3);
-    expect(codeOf(await o.get(`/integrations/syncs/${mine}`))).toEqual([404, 'NOT_FOUND']);
-  });
+      lower(passingOf('sync')?.root, 'count', 3);
+      const agents = await Promise.all(
+        [1, 2].map(() => newAgent(o, { scopes: ['integrations:sync', 'secrets:read'], secrets: ['only'] })),
+      );
+      // Agents of the first key count with it, so its own sync leaves.
+      for (let n = 0; n < 4; n++) {
+        expect((await ask((agents[n % 2] as { o: Caller }).o, { names: ['only'] })).status).toBe(202);
+        expect((await ask(key.o, { names: ['only'] })).status).toBe(202);
+        await syncAll(o);
+      }
+      expect(await countOf(o, 'sync')).toBe(3 + 3);
+      expect(codeOf(await o.get(`/integrations/syncs/${mine}`))).toEqual([404, 'NOT_FOUND']);
+    },
+  );
 
   it('unfinished ones of a root are bounded too, and concurrent ones do not exceed the bound', async () => {
     const o = await newOrg();
@@ -461,14 +468,14 @@ describe('quotas: names at the targets of syncs', () => {
     expect(await recorded(o)).toEqual([2, 1]);
   });
 
-  it('are forgotten once their connection leads elsewhere', async () => {
+  slow('are forgotten once their connection leads elsewhere', async () => {
     const { o, connection } = await withConnection();
     await o.patch(`/integrations/${connection}`, { config: { ...herokuConfig, appName: 'elsewhere' } });
     await send(o, { integrationId: connection });
     expect(await recorded(o)).toEqual([2, 1]);
   });
 
-  it('are forgotten with age', async () => {
+  slow('are forgotten with age', async () => {
     const { o } = await withConnection();
     const kept = 400 * DAY;
     await inCore(o, (core) =>
@@ -495,7 +502,7 @@ describe('quotas: names at the targets of syncs', () => {
 });
 
 describe('quotas: held requests', () => {
-  it('asking and cancelling without end stays within the quota of the root, agents included', async () => {
+  slow('asking and cancelling without end stays within the quota of the root, agents included', async () => {
     const { o, asked } = await newOffice();
     await newApprovalPolicy(o, ['secret.read']);
     const secret = await newSecret(o);
@@ -511,7 +518,7 @@ describe('quotas: held requests', () => {
     expect(await inD1(o, 'approvals')).toBe(4);
   });
 
-  it('what waits does not leave: past the quota a further request is refused', async () => {
+  slow('what waits does not leave: past the quota a further request is refused', async () => {
     const { o, asked } = await newOffice();
     await newApprovalPolicy(o, ['secret.read']);
     lower(passingOf('approval')?.root, 'count', 2);
@@ -546,7 +553,7 @@ describe('quotas: stored responses', () => {
   const create = (o: Caller, n: number) =>
     o.post('/secrets', { name: `s-${n}`, type: 'generic', value: 'v' }, { 'Idempotency-Key': `k-${n}` });
 
-  it('count for the root, agents included', async () => {
+  slow('count for the root, agents included', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['secrets:write', 'tokens:write'] });
     const agent = await newAgent(key.o, { scopes: ['secrets:write'] });
@@ -556,7 +563,7 @@ describe('quotas: stored responses', () => {
     expect((await create(o, 2)).status).toBe(201);
   });
 
-  it('concurrent changes store no more than there is room for', async () => {
+  slow('concurrent changes store no more than there is room for', async () => {
     const o = await newOrg();
     await fill(o, o.keyId, 100);
     faults.delay = 5;
@@ -567,7 +574,7 @@ describe('quotas: stored responses', () => {
 });
 
 describe('quotas: links', () => {
-  it('of a root are bounded, whichever of its credentials makes them', async () => {
+  slow('of a root are bounded, whichever of its credentials makes them', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const key = await newKey(o, { scopes: ['secrets:read', 'secrets:share', 'tokens:write'] });

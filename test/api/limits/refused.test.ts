@@ -10,6 +10,7 @@ import { newSignedIn, ORIGIN } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, keyring } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { useComparisons, workOf } from '../../support/work';
 import { type Answer, codeOf, db, newOrg, send, useWorld } from '../../support/world';
 
@@ -44,7 +45,7 @@ describe('rate limit: a token that the gate has forgotten', () => {
     return { o, session, now };
   }
 
-  it('costs at most one query of D1 a minute, and none after 60 requests', async () => {
+  slow('costs at most one query of D1 a minute, and none after 60 requests', async () => {
     const { o, session, now } = await newForgottenSession();
     const head = () => inCore(o, ({ auditLog }) => auditLog.head().sequence);
     for (const minute of [1, 2, 3]) {

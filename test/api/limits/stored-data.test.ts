@@ -13,6 +13,7 @@ import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { ageTo, inCore } from '../../support/gate';
 import { addSessions } from '../../support/people';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { type Caller, db, newOrg, newSecret, useWorld, whoami } from '../../support/world';
 
@@ -61,7 +62,7 @@ describe('idempotency: stored refusals', () => {
     expect(await storedBytes(o)).toBe(before);
   });
 
-  it('a thousand of them take less than a megabyte', async () => {
+  slow('a thousand of them take less than a megabyte', async () => {
     const o = await newOrg();
     const before = await storedBytes(o);
     for (let n = 0; n < 100; n++) await o.post('/secrets', wrong(n), { 'Idempotency-Key': `k-${n}` });
@@ -109,7 +110,7 @@ describe('idempotency: stored bytes of an API key and its descendants', () => {
         storedResponses(core).save({ ...fields, key: `key:${root}:filler-${n}` });
     });
 
-  it('over 64 MiB their requests with an Idempotency-Key are refused, and no others', async () => {
+  slow('over 64 MiB their requests with an Idempotency-Key are refused, and no others', async () => {
     const o = await newOrg();
     const greedy = await newKey(o);
     const other = await newKey(o);
@@ -144,7 +145,7 @@ describe('idempotency: stored bytes of an API key and its descendants', () => {
 });
 
 describe('purge: expired data', () => {
-  it('stored responses: ten times as many as one run deletes, as soon as the first expired', async () => {
+  slow('stored responses: ten times as many as one run deletes, as soon as the first expired', async () => {
     const o = await newOrg();
     await newSecret(o);
     const now = Date.now();
@@ -185,62 +186,65 @@ describe('purge: expired data', () => {
     ).toEqual([false, true]);
   });
 
-  it('commit markers and ended sessions in D1: ten times as many as one run deletes, within an hour', async () => {
-    const o = await newOrg();
-    const now = Date.now();
-    const session = (n: number, ended: number) => ({
-      org_id: o.id,
-      id: newId('tok'),
-      kind: 'session',
-      token_hash: `h-${o.id}-${ended}-${n}`,
-      hint: 'h',
-      scopes: [],
-      rate_limit: 600,
-      created_by: 'key_x',
-      dies_with: 'key_x',
-      created_at: now - 2 * DAY,
-      expires_at: now + ended,
-      revision: 1,
-      mac: 'm',
-    });
-    for (let part = 0; part < 10; part++) {
-      const { sql, params } = upsertOf(
-        credentials,
-        Array.from({ length: 1000 }, (_, n) => session(part * 1000 + n, -13 * 3_600_000)),
-      );
-      const markers = JSON.stringify(Array.from({ length: 1000 }, (_, n) => `marker-${o.id}-${part}-${n}`));
-      await db.batch([
-        db.prepare(sql).bind(...params),
+  slow(
+    'commit markers and ended sessions in D1: ten times as many as one run deletes, within an hour',
+    async () => {
+      const o = await newOrg();
+      const now = Date.now();
+      const session = (n: number, ended: number) => ({
+        org_id: o.id,
+        id: newId('tok'),
+        kind: 'session',
+        token_hash: `h-${o.id}-${ended}-${n}`,
+        hint: 'h',
+        scopes: [],
+        rate_limit: 600,
+        created_by: 'key_x',
+        dies_with: 'key_x',
+        created_at: now - 2 * DAY,
+        expires_at: now + ended,
+        revision: 1,
+        mac: 'm',
+      });
+      for (let part = 0; part < 10; part++) {
+        const { sql, params } = upsertOf(
+          credentials,
+          Array.from({ length: 1000 }, (_, n) => session(part * 1000 + n, -13 * 3_600_000)),
+        );
+        const markers = JSON.stringify(Array.from({ length: 1000 }, (_, n) => `marker-${o.id}-${part}-${n}`));
+        await db.batch([
+          db.prepare(sql).bind(...params),
+          db
+            .prepare('insert into commits select value, ?, 1, ? from json_each(?)')
+            .bind(o.id, now - 2 * DAY, markers),
+        ]);
+      }
+      const young = upsertOf(credentials, [session(0, -3_600_000)]);
+      await db
+        .prepare(young.sql)
+        .bind(...young.params)
+        .run();
+      const count = (table: string, where: string) =>
         db
-          .prepare('insert into commits select value, ?, 1, ? from json_each(?)')
-          .bind(o.id, now - 2 * DAY, markers),
-      ]);
-    }
-    const young = upsertOf(credentials, [session(0, -3_600_000)]);
-    await db
-      .prepare(young.sql)
-      .bind(...young.params)
-      .run();
-    const count = (table: string, where: string) =>
-      db
-        .prepare(`select count(*) n from ${table} where org_id = ? and ${where}`)
-        .bind(o.id)
-        .first<number>('n');
-    await inCore(o, ({ schedule }) => schedule.at('retention', now));
-    expect(await runAt(o, now)).toBeLessThan(15);
-    expect([
-      await count('commits', `created_at < ${now - DAY}`),
-      await count('credentials', "kind = 'session'"),
-    ]).toEqual([0, 1]);
-    // It runs again an hour later.
-    expect(
-      await inCore(o, ({ schedule }) =>
-        [schedule.now(now + 3_500_000), schedule.now(now + 3_700_000)].map((tasks) =>
-          tasks.includes('retention'),
+          .prepare(`select count(*) n from ${table} where org_id = ? and ${where}`)
+          .bind(o.id)
+          .first<number>('n');
+      await inCore(o, ({ schedule }) => schedule.at('retention', now));
+      expect(await runAt(o, now)).toBeLessThan(15);
+      expect([
+        await count('commits', `created_at < ${now - DAY}`),
+        await count('credentials', "kind = 'session'"),
+      ]).toEqual([0, 1]);
+      // It runs again an hour later.
+      expect(
+        await inCore(o, ({ schedule }) =>
+          [schedule.now(now + 3_500_000), schedule.now(now + 3_700_000)].map((tasks) =>
+            tasks.includes('retention'),
+          ),
         ),
-      ),
-    ).toEqual([false, true]);
-  });
+      ).toEqual([false, true]);
+    },
+  );
 
   it('expired session tokens in D1 over the newest 20,000: after a quarter of an hour', async () => {
     const o = await newOrg();
@@ -298,7 +302,7 @@ describe('purge: expired data', () => {
     ).toEqual([false, true]);
   });
 
-  it('events over the newest 100,000, and events of a month ago', async () => {
+  slow('events over the newest 100,000, and events of a month ago', async () => {
     const o = await newOrg();
     const now = Date.now();
     const head = await inCore(o, ({ storage, outbox }) =>
@@ -352,7 +356,7 @@ describe('purge: expired data', () => {
 });
 
 describe('limits: session tokens', () => {
-  it('an API key has up to 1,000 live ones: one more is 409, and one that ends makes room', async () => {
+  slow('an API key has up to 1,000 live ones: one more is 409, and one that ends makes room', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const ids = await addSessions(o, key.id, 999);
@@ -367,7 +371,7 @@ describe('limits: session tokens', () => {
     expect((await last.o.get('/secrets')).status).toBe(200);
   });
 
-  it('a hundred concurrent mints do not exceed the limit', async () => {
+  slow('a hundred concurrent mints do not exceed the limit', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     await addSessions(o, key.id, 990);

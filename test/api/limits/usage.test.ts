@@ -10,6 +10,7 @@ import { faults, holdNext } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newMember } from '../../support/people';
 import { newLongSecret } from '../../support/planted';
+import { slow } from '../../support/slow';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -37,7 +38,7 @@ const aliveIn = (o: Caller) =>
   );
 
 describe('usage', () => {
-  it('an organisation shows the contents of its tables, a deleted secret until it is purged', async () => {
+  slow('an organisation shows the contents of its tables, a deleted secret until it is purged', async () => {
     const o = await newOrg();
     expect(await usageOf(o)).toEqual({ secrets: 0, sealed_bytes: 0, credentials: 1, members: 1 });
     const one = await newSecret(o);
@@ -84,7 +85,7 @@ describe('usage', () => {
     await holds(2);
   });
 
-  it('doctor: reports a count that D1 contradicts', async () => {
+  slow('doctor: reports a count that D1 contradicts', async () => {
     const o = await newOrg();
     const { id } = await newLongSecret(o, { counted: 9999 });
     expect(await problemOf(o)).toContain('sealed bytes');
@@ -94,7 +95,7 @@ describe('usage', () => {
 });
 
 describe('quota', () => {
-  it('releases destroyed versions, over 1,100 rotations', { timeout: 120_000 }, async () => {
+  slow('releases destroyed versions, over 1,100 rotations', { timeout: 120_000 }, async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'password', value: 'x'.repeat(100) });
     const clock = Date.now();
@@ -117,39 +118,42 @@ describe('quota', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('every new version counts the kept versions, with one more read, and corrects a wrong count', async () => {
-    const o = await newOrg();
-    const { token } = await newProvider(o);
-    const provide = (verb: string, secretName: string, fields: object) =>
-      send('POST', `/api/v1/provider/${verb}`, {
-        token,
-        body: { secretName, environment: 'production', ...fields },
-      });
-    const ways: Record<string, (secret: { id: string; name: string }) => ReturnType<typeof send>> = {
-      update: ({ id }) => o.patch(`/secrets/${id}`, { value: 'one more' }),
-      rotate: ({ id }) => o.post(`/secrets/${id}/rotate`, { value: 'one more' }),
-      generate: ({ id }) => o.post(`/secrets/${id}/rotate`, { generate: { length: 4096 } }),
-      rollback: ({ id }) => o.post(`/secrets/${id}/rollback`, { version: 1000 }),
-      'rollback to the one that goes': ({ id }) => o.post(`/secrets/${id}/rollback`, { version: 1 }),
-      issue: ({ name }) => provide('issue', name, { value: 'one more', ttlSeconds: 60 }),
-      'provider rotate': ({ name }) => provide('rotate', name, { newValue: 'one more' }),
-    };
-    for (const [what, way] of Object.entries(ways))
-      for (const counted of [null, 5_000_000, 1]) {
-        const secret = await newLongSecret(o, { counted });
-        faults.d1 = 0;
-        expect((await way(secret)).status, what).toBe(200);
-        expect(await rowOf(o, secret.id), what).toMatchObject({
-          version: 1001,
-          oldest_version: 2,
-          sealed_size: await sealedIn(o, secret.id),
+  slow(
+    'every new version counts the kept versions, with one more read, and corrects a wrong count',
+    async () => {
+      const o = await newOrg();
+      const { token } = await newProvider(o);
+      const provide = (verb: string, secretName: string, fields: object) =>
+        send('POST', `/api/v1/provider/${verb}`, {
+          token,
+          body: { secretName, environment: 'production', ...fields },
         });
-        expect(faults.d1, what).toBe(2);
-      }
-    expect(await problemOf(o)).toBe(null);
-  });
+      const ways: Record<string, (secret: { id: string; name: string }) => ReturnType<typeof send>> = {
+        update: ({ id }) => o.patch(`/secrets/${id}`, { value: 'one more' }),
+        rotate: ({ id }) => o.post(`/secrets/${id}/rotate`, { value: 'one more' }),
+        generate: ({ id }) => o.post(`/secrets/${id}/rotate`, { generate: { length: 4096 } }),
+        rollback: ({ id }) => o.post(`/secrets/${id}/rollback`, { version: 1000 }),
+        'rollback to the one that goes': ({ id }) => o.post(`/secrets/${id}/rollback`, { version: 1 }),
+        issue: ({ name }) => provide('issue', name, { value: 'one more', ttlSeconds: 60 }),
+        'provider rotate': ({ name }) => provide('rotate', name, { newValue: 'one more' }),
+      };
+      for (const [what, way] of Object.entries(ways))
+        for (const counted of [null, 5_000_000, 1]) {
+          const secret = await newLongSecret(o, { counted });
+          faults.d1 = 0;
+          expect((await way(secret)).status, what).toBe(200);
+          expect(await rowOf(o, secret.id), what).toMatchObject({
+            version: 1001,
+            oldest_version: 2,
+            sealed_size: await sealedIn(o, secret.id),
+          });
+          expect(faults.d1, what).toBe(2);
+        }
+      expect(await problemOf(o)).toBe(null);
+    },
+  );
 
-  it('a change that counts is 503, and changes nothing, while D1 does not answer', async () => {
+  slow('a change that counts is 503, and changes nothing, while D1 does not answer', async () => {
     const o = await newOrg();
     const { id } = await newLongSecret(o);
     const before = await rowOf(o, id);
@@ -171,7 +175,7 @@ describe('quota', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('concurrency: no other change of the secret happens between the count and the change', async () => {
+  slow('concurrency: no other change of the secret happens between the count and the change', async () => {
     const o = await newOrg();
     const { id } = await newLongSecret(o);
     faults.delay = 5;
@@ -232,7 +236,7 @@ describe('quota', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('at 4 GiB nothing can be added, and a change that frees more than it takes works', async () => {
+  slow('at 4 GiB nothing can be added, and a change that frees more than it takes works', async () => {
     const o = await newOrg();
     const long = await newLongSecret(o, { counted: 4 * 1024 ** 3 });
     const other = await newSecret(o, { value: 'small' }).catch((error: Error) => error.message);

@@ -25,6 +25,7 @@ import { newPolicy } from '../../support/policies';
 import { allOf } from '../../support/quotas';
 import { newIdp } from '../../support/scim';
 import { newLink } from '../../support/shares';
+import { slow } from '../../support/slow';
 import { addConnection, newDomain } from '../../support/sso';
 import { herokuConfig, syncAll, useTargets } from '../../support/syncs';
 import { newUpstream, upstreamIn } from '../../support/upstreams';
@@ -401,48 +402,52 @@ it('quotas: each route that writes says what it adds, and each such kind has a q
   ).toEqual([]);
 });
 
-it('quotas: whatever one root calls, again and again, each row that it adds is of such a kind, and within its quota', {
-  timeout: 240_000,
-}, async () => {
-  const world = await furnish();
-  const { o } = world;
-  const mend = lowerQuotas();
-  const found: string[] = [];
-  const last = /panic|DELETE|recovery|adopt|reset/;
-  const writing = walked.filter(({ method }) => method !== 'get');
-  const groups = [
-    walked.filter(({ method }) => method === 'get'),
-    ...writing.filter((route) => !last.test(nameOf(route))).map((route) => [route]),
-    ...writing.filter((route) => last.test(nameOf(route))).map((route) => [route]),
-  ];
-  try {
-    for (const [at, group] of groups.entries()) {
-      const name = group.map(nameOf).join(', ');
-      faults.clock = (faults.clock ?? Date.now()) + 1000;
-      // The root does not act as an owner, except where only owners may.
-      const root = await newKey(o, {
-        scopes: /break-glass|panic|DELETE \/orgs\/\{org_id\}$/.test(name) ? ['*'] : SCOPES,
-      });
-      const by = name.includes('/provider/') ? (await newProvider(root.o, { secrets: ['P_*'] })).o : root.o;
-      const before = await stored(o);
-      const statuses: number[] = [];
-      for (const route of group) statuses.push(...(await callRoute(world, route, by, at)));
-      const after = await stored(o);
-      const grown = [...after]
-        .filter(([kind, n]) => n > (before.get(kind) ?? 0) && !OF_REQUESTS.includes(kind))
-        .map(([kind]) => kind);
-      if (`${grown.sort()}` !== `${(adds[name] ?? []).toSorted()}`)
-        found.push(`${name} (${statuses}) adds ${grown}`);
-      // The root itself is a credential.
-      const over = await inCore(o, (core) =>
-        Object.entries(counts)
-          .filter(([, count]) => count(core, root.id) > MOST)
-          .map(([kind]) => kind),
-      );
-      if (over.length) found.push(`${name} (${statuses}) exceeds the quota of ${over}`);
+slow(
+  'quotas: whatever one root calls, again and again, each row that it adds is of such a kind, and within its quota',
+  {
+    timeout: 240_000,
+  },
+  async () => {
+    const world = await furnish();
+    const { o } = world;
+    const mend = lowerQuotas();
+    const found: string[] = [];
+    const last = /panic|DELETE|recovery|adopt|reset/;
+    const writing = walked.filter(({ method }) => method !== 'get');
+    const groups = [
+      walked.filter(({ method }) => method === 'get'),
+      ...writing.filter((route) => !last.test(nameOf(route))).map((route) => [route]),
+      ...writing.filter((route) => last.test(nameOf(route))).map((route) => [route]),
+    ];
+    try {
+      for (const [at, group] of groups.entries()) {
+        const name = group.map(nameOf).join(', ');
+        faults.clock = (faults.clock ?? Date.now()) + 1000;
+        // The root does not act as an owner, except where only owners may.
+        const root = await newKey(o, {
+          scopes: /break-glass|panic|DELETE \/orgs\/\{org_id\}$/.test(name) ? ['*'] : SCOPES,
+        });
+        const by = name.includes('/provider/') ? (await newProvider(root.o, { secrets: ['P_*'] })).o : root.o;
+        const before = await stored(o);
+        const statuses: number[] = [];
+        for (const route of group) statuses.push(...(await callRoute(world, route, by, at)));
+        const after = await stored(o);
+        const grown = [...after]
+          .filter(([kind, n]) => n > (before.get(kind) ?? 0) && !OF_REQUESTS.includes(kind))
+          .map(([kind]) => kind);
+        if (`${grown.sort()}` !== `${(adds[name] ?? []).toSorted()}`)
+          found.push(`${name} (${statuses}) adds ${grown}`);
+        // The root itself is a credential.
+        const over = await inCore(o, (core) =>
+          Object.entries(counts)
+            .filter(([, count]) => count(core, root.id) > MOST)
+            .map(([kind]) => kind),
+        );
+        if (over.length) found.push(`${name} (${statuses}) exceeds the quota of ${over}`);
+      }
+    } finally {
+      mend();
     }
-  } finally {
-    mend();
-  }
-  expect(found).toEqual([]);
-});
+    expect(found).toEqual([]);
+  },
+);

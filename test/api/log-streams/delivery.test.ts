@@ -11,6 +11,7 @@ import { append, rowsOf, verify } from '../../support/audit';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
 import { askedFor, type Kind, newStream, sendAll, sendFor, useTargets } from '../../support/log-streams';
+import { slow } from '../../support/slow';
 import { DAY, MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, send, useWorld } from '../../support/world';
 
@@ -117,7 +118,7 @@ describe('log streams: formats', () => {
 });
 
 describe('log streams: order and batches', () => {
-  it('log stream: many entries arrive in batches of 500 and 1 MiB at most', async () => {
+  slow('log stream: many entries arrive in batches of 500 and 1 MiB at most', async () => {
     const o = await newOrg();
     const { host } = await newStream(o);
     await append(o, 1200);
@@ -142,7 +143,7 @@ describe('log streams: order and batches', () => {
     for (const { body } of targets.got) expect(utf8(body).length).toBeLessThanOrEqual(1_048_576);
   });
 
-  it('log stream: entries that have moved to D1 are read there, and the rest in the gate', async () => {
+  slow('log stream: entries that have moved to D1 are read there, and the rest in the gate', async () => {
     const o = await newOrg();
     await append(o, 1500);
     await archive(o);
@@ -183,7 +184,7 @@ describe('log streams: order and batches', () => {
 });
 
 describe('log streams: failures', () => {
-  it('log stream: a batch is sent again until it is taken, as it was, and nothing is skipped', async () => {
+  slow('log stream: a batch is sent again until it is taken, as it was, and nothing is skipped', async () => {
     const o = await newOrg();
     const stream = await newStream(o, 's3');
     let left = 3;
@@ -243,7 +244,7 @@ describe('log streams: failures', () => {
       expect(targets.got.every(({ url }) => url.host === stream.host)).toBe(true);
     });
 
-  it('log stream: 410 disables it, with an event and an entry', async () => {
+  slow('log stream: 410 disables it, with an event and an entry', async () => {
     const o = await newOrg();
     const stream = await newStream(o);
     targets.answers[stream.host] = rejects(410);
@@ -409,7 +410,7 @@ describe('log streams: what is cut off', () => {
     expect(sequences(stream.host).at(-1)).toBe(await head(o));
   });
 
-  it('log stream: a gate that lost its storage continues from the position in D1', async () => {
+  slow('log stream: a gate that lost its storage continues from the position in D1', async () => {
     const o = await newOrg();
     const stream = await newStream(o, 'https', { from: 'beginning' });
     await append(o, 50);

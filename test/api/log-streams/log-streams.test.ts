@@ -15,6 +15,7 @@ import {
   sendFor,
   useTargets,
 } from '../../support/log-streams';
+import { slow } from '../../support/slow';
 import { DAY, MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
 
@@ -91,7 +92,7 @@ describe('log streams: use', () => {
       expect(codeOf(stale)).toEqual([412, 'REVISION_CONFLICT']);
   });
 
-  it('log stream: an organisation has 20 at most', async () => {
+  slow('log stream: an organisation has 20 at most', async () => {
     const o = await newOrg();
     for (let n = 0; n < 20; n++) await newStream(o, 'https', { enabled: false });
     expect(codeOf(await create(o, 'https', configOf('https')))).toEqual([409, 'LIMIT_REACHED']);
@@ -260,7 +261,7 @@ describe('log streams: targets', () => {
       expect(await shown(path)).toBe(`https://siem.example.com${path}`);
   });
 
-  it('log stream: a test says what the target answered, and is no entry', async () => {
+  slow('log stream: a test says what the target answered, and is no entry', async () => {
     const o = await newOrg();
     for (const kind of ['splunk', 'datadog', 's3', 'otlp', 'https'] as Kind[]) {
       const stream = await newStream(o, kind, { enabled: false });
@@ -339,22 +340,25 @@ describe('log streams: changes', () => {
       expect(sequences(stream.host).at(-1)).toBe(of);
     });
 
-  it('log stream: what the old target did not take within a minute is told, and goes to the new one', async () => {
-    const o = await newOrg();
-    const stream = await newStream(o);
-    const first = await head(o);
-    targets.answers[stream.host] = () => new Response('no', { status: 500 });
-    await sent(o);
-    const config = configOf('https');
-    await o.patch(`/log-streams/${stream.id}`, { config });
-    const of = await head(o);
-    for (let n = 0; n < 14; n++) await sent(o);
-    const told = (await events(o, 'LOG_STREAM_CHANGED')).filter(
-      (event: { data: object }) => 'missing' in event.data,
-    );
-    expect(told).toMatchObject([{ data: { log_stream_id: stream.id, missing: { from: first, to: of } } }]);
-    expect(sequences(new URL(String(config.url)).host)[0]).toBe(first);
-  });
+  slow(
+    'log stream: what the old target did not take within a minute is told, and goes to the new one',
+    async () => {
+      const o = await newOrg();
+      const stream = await newStream(o);
+      const first = await head(o);
+      targets.answers[stream.host] = () => new Response('no', { status: 500 });
+      await sent(o);
+      const config = configOf('https');
+      await o.patch(`/log-streams/${stream.id}`, { config });
+      const of = await head(o);
+      for (let n = 0; n < 14; n++) await sent(o);
+      const told = (await events(o, 'LOG_STREAM_CHANGED')).filter(
+        (event: { data: object }) => 'missing' in event.data,
+      );
+      expect(told).toMatchObject([{ data: { log_stream_id: stream.id, missing: { from: first, to: of } } }]);
+      expect(sequences(new URL(String(config.url)).host)[0]).toBe(first);
+    },
+  );
 
   it('log stream: a change of the target that another overtook is refused', async () => {
     const o = await newOrg();
@@ -520,7 +524,7 @@ describe('log streams: makers', () => {
     expect(await ended).toBe(targets.got.length);
   });
 
-  it('log stream: a request that waited too long to begin is not sent', async () => {
+  slow('log stream: a request that waited too long to begin is not sent', async () => {
     const o = await newOrg();
     const stream = await newStream(o);
     targets.lookedUp = () => new Promise((done) => setTimeout(done, 2500));
@@ -545,7 +549,7 @@ describe('log streams: makers', () => {
     expect(targets.got).toHaveLength(0);
   });
 
-  it('log stream: no value of a secret goes out', async () => {
+  slow('log stream: no value of a secret goes out', async () => {
     const o = await newOrg();
     await newStream(o, 'https', { from: 'beginning' });
     await o.post('/secrets', { name: 'A', value: 'hunter2-value', environment: 'development' });

@@ -6,6 +6,7 @@ import { newApprovalPolicy } from '../../support/approvals';
 import { newSignedIn, signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
 import { newGrant, newMember, ownerId } from '../../support/people';
+import { slow } from '../../support/slow';
 import { type Answer, type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -27,7 +28,7 @@ async function withDeveloper() {
 }
 
 describe('member: environments', () => {
-  it('are given by id or slug, shown as slugs, and null for none', async () => {
+  slow('are given by id or slug, shown as slugs, and null for none', async () => {
     const o = await newOrg();
     const id = await idOf(o, 'staging');
     const invite = (environments: unknown, role = 'developer') =>
@@ -95,7 +96,7 @@ describe('member: environments', () => {
     expect((await o.post('/secrets', { ...made, environment: 'development' })).status).toBe(201);
   });
 
-  it('bound what the member gives to credentials', async () => {
+  slow('bound what the member gives to credentials', async () => {
     const { dev, far } = await withDeveloper();
     const key = await newKey(dev.o, { scopes: ['secrets:read'] });
     expect((await dev.o.get(`/api-keys/${key.id}`)).json.environments).toEqual(['development']);
@@ -105,7 +106,7 @@ describe('member: environments', () => {
       expect(codeOf(await dev.o.post(path, wide))).toEqual(EXCEEDS);
   });
 
-  it('grants add to the role outside them, and the access of a member says by what', async () => {
+  slow('grants add to the role outside them, and the access of a member says by what', async () => {
     const { o, far, dev, at } = await withDeveloper();
     const grant = await newGrant(o, 'member', dev.member.id, { environments: ['production'] });
     expect((await dev.o.get(`/secrets/${far.id}`)).status).toBe(200);
@@ -122,7 +123,7 @@ describe('member: environments', () => {
     expect(codeOf(await dev.o.get(`/secrets/${far.id}`))).toEqual(LACKS);
   });
 
-  it('a change raises the revision and an event, and applies with the reply', async () => {
+  slow('a change raises the revision and an event, and applies with the reply', async () => {
     const { o, near, far, dev, at } = await withDeveloper();
     const { revision } = (await o.get(at)).json;
     const widened = await o.patch(at, { environments: ['development', 'production'] });
@@ -148,7 +149,7 @@ describe('member: environments', () => {
     ).toHaveLength(2);
   });
 
-  it('a credential that the member made before keeps what it holds, as after a demotion', async () => {
+  slow('a credential that the member made before keeps what it holds, as after a demotion', async () => {
     const { o, far } = await withDeveloper();
     const dev = await signIn(o, 'developer');
     const key = await newKey(dev.o, { scopes: ['secrets:read'] });
@@ -168,7 +169,7 @@ describe('member: environments', () => {
     expect([await status(theirs), await status(mine)]).toEqual(['lapsed', 'invited']);
   });
 
-  it('end with their environment: the role then holds nowhere', async () => {
+  slow('end with their environment: the role then holds nowhere', async () => {
     const { o } = await newSignedIn();
     const { id } = (await o.post('/environments', { name: 'Short', slug: 'short' })).json;
     const dev = await signIn(o, 'developer', { environments: ['short'] });
@@ -198,7 +199,7 @@ describe('member: an admin with environments', () => {
     return { ...world, admin };
   }
 
-  it('invites nobody, and changes no role and no environments', async () => {
+  slow('invites nobody, and changes no role and no environments', async () => {
     const { o, admin, dev, at } = await withAdmin();
     const fields = { email: 'n@x.io', name: 'n', role: 'viewer' };
     for (const body of [fields, { ...fields, environments: ['development'] }])
@@ -223,7 +224,7 @@ describe('member: an admin with environments', () => {
     expect((await o.get(at)).status).toBe(200);
   });
 
-  it('does not change an admin of more environments, nor their passkeys', async () => {
+  slow('does not change an admin of more environments, nor their passkeys', async () => {
     const { o, admin } = await withAdmin();
     const wide = await signIn(o, 'admin', { environments: ['development', 'staging'] });
     const apart = await signIn(o, 'admin', { environments: ['staging'] });
@@ -237,7 +238,7 @@ describe('member: an admin with environments', () => {
     expect((await wide.o.patch(own, { name: 'x' })).status).toBe(200);
   });
 
-  it('puts nobody in a team that holds more', async () => {
+  slow('puts nobody in a team that holds more', async () => {
     const { o, admin, dev } = await withAdmin();
     const { id } = (await o.post('/teams', { name: 'team' })).json;
     const add = () => admin.o.post(`/teams/${id}/members`, { member_id: dev.member.id });
@@ -248,7 +249,7 @@ describe('member: an admin with environments', () => {
     expect(codeOf(await add())).toEqual(EXCEEDS);
   });
 
-  it('sees of the limits of others those that it reaches', async () => {
+  slow('sees of the limits of others those that it reaches', async () => {
     const { o, admin } = await withAdmin();
     const other = await newMember(o, 'viewer', { environments: ['development', 'production'] });
     expect((await admin.o.get(`/members/${other.id}`)).json.environments).toEqual(['development']);
@@ -258,7 +259,7 @@ describe('member: an admin with environments', () => {
     expect([await shown(apart), await shown(whole)]).toEqual([[], null]);
   });
 
-  it('audit: sees the entries of its environments and its own', async () => {
+  slow('audit: sees the entries of its environments and its own', async () => {
     const { o, admin, near, far } = await withAdmin();
     for (const by of [o, admin.o]) for (const { id } of [near, far]) await by.get(`/secrets/${id}`);
     const read = (await admin.o.get('/audit-log?action=secret.read&limit=100')).json.data;
@@ -277,7 +278,7 @@ describe('member: an admin with environments', () => {
 });
 
 describe('member: environments and approval', () => {
-  it('a change of them is held as a change of role is', async () => {
+  slow('a change of them is held as a change of role is', async () => {
     const { o, at } = await withDeveloper();
     await newApprovalPolicy(o, ['member.change']);
     for (const environments of [['production'], null])

@@ -5,6 +5,7 @@ import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { asMember, newGrant, newMember, newTeam, ownerId } from '../../support/people';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -21,54 +22,57 @@ const readerOf = (o: Caller, secret: string) => async (member: string) =>
   ).status;
 
 describe('grant', () => {
-  it('allows reading, or writing and rotating, and never deleting, for its environments and names', async () => {
-    const o = await newOrg();
-    const { id } = await newMember(o, 'viewer');
-    const there = await newSecret(o, { name: 'app/a', environment: 'staging' });
-    const others = [
-      await newSecret(o, { name: 'app/a' }),
-      await newSecret(o, { name: 'db', environment: 'staging' }),
-    ];
-    const may = async (
-      action: 'secret.read' | 'secret.update' | 'secret.rotate' | 'secret.delete',
-      secret: string,
-    ) => {
-      const finding = { code: 'VALIDATION_FAILED' } as const;
-      return (await asMember(o, id, action, { named: { secret }, finding })).status !== 403;
-    };
-    const all = async (secret: string) => [
-      await may('secret.read', secret),
-      await may('secret.update', secret),
-      await may('secret.rotate', secret),
-      await may('secret.delete', secret),
-    ];
-    expect(await all(there.id)).toEqual([false, false, false, false]);
-    const read = await newGrant(o, 'member', id, { environments: ['staging'], secrets: ['app/*'] });
-    expect(read).toMatchObject({
-      permission: 'read',
-      environments: ['staging'],
-      secrets: ['app/*'],
-      expires_at: null,
-      created_by: o.keyId,
-    });
-    expect(await all(there.id)).toEqual([true, false, false, false]);
-    for (const { id } of others) expect(await all(id)).toEqual([false, false, false, false]);
-    const write = await newGrant(o, 'member', id, {
-      environments: ['staging'],
-      secrets: ['app/*'],
-      permission: 'write',
-    });
-    expect(await all(there.id)).toEqual([true, true, true, false]);
-    expect((await o.get(`/grants/${write.id}`)).json).toEqual(write);
-    expect((await o.get('/grants')).json.data).toEqual([read, write]);
-    for (const { id } of [read, write]) expect((await o.del(`/grants/${id}`)).status).toBe(204);
-    expect(await all(there.id)).toEqual([false, false, false, false]);
-    expect(codeOf(await o.del(`/grants/${read.id}`))).toEqual([404, 'NOT_FOUND']);
-    expect(codeOf(await o.get(`/grants/${read.id}`))).toEqual([404, 'NOT_FOUND']);
-    expect(await problemOf(o)).toBe(null);
-  });
+  slow(
+    'allows reading, or writing and rotating, and never deleting, for its environments and names',
+    async () => {
+      const o = await newOrg();
+      const { id } = await newMember(o, 'viewer');
+      const there = await newSecret(o, { name: 'app/a', environment: 'staging' });
+      const others = [
+        await newSecret(o, { name: 'app/a' }),
+        await newSecret(o, { name: 'db', environment: 'staging' }),
+      ];
+      const may = async (
+        action: 'secret.read' | 'secret.update' | 'secret.rotate' | 'secret.delete',
+        secret: string,
+      ) => {
+        const finding = { code: 'VALIDATION_FAILED' } as const;
+        return (await asMember(o, id, action, { named: { secret }, finding })).status !== 403;
+      };
+      const all = async (secret: string) => [
+        await may('secret.read', secret),
+        await may('secret.update', secret),
+        await may('secret.rotate', secret),
+        await may('secret.delete', secret),
+      ];
+      expect(await all(there.id)).toEqual([false, false, false, false]);
+      const read = await newGrant(o, 'member', id, { environments: ['staging'], secrets: ['app/*'] });
+      expect(read).toMatchObject({
+        permission: 'read',
+        environments: ['staging'],
+        secrets: ['app/*'],
+        expires_at: null,
+        created_by: o.keyId,
+      });
+      expect(await all(there.id)).toEqual([true, false, false, false]);
+      for (const { id } of others) expect(await all(id)).toEqual([false, false, false, false]);
+      const write = await newGrant(o, 'member', id, {
+        environments: ['staging'],
+        secrets: ['app/*'],
+        permission: 'write',
+      });
+      expect(await all(there.id)).toEqual([true, true, true, false]);
+      expect((await o.get(`/grants/${write.id}`)).json).toEqual(write);
+      expect((await o.get('/grants')).json.data).toEqual([read, write]);
+      for (const { id } of [read, write]) expect((await o.del(`/grants/${id}`)).status).toBe(204);
+      expect(await all(there.id)).toEqual([false, false, false, false]);
+      expect(codeOf(await o.del(`/grants/${read.id}`))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await o.get(`/grants/${read.id}`))).toEqual([404, 'NOT_FOUND']);
+      expect(await problemOf(o)).toBe(null);
+    },
+  );
 
-  it('expires, in effect and in lists', async () => {
+  slow('expires, in effect and in lists', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const { id } = await newMember(o, 'viewer');
@@ -107,7 +111,7 @@ describe('grant', () => {
     expect((await list('grantee=mem_0')).data).toEqual([]);
   });
 
-  it('validation: requires an existing grantee, an existing environment and a permission', async () => {
+  slow('validation: requires an existing grantee, an existing environment and a permission', async () => {
     const o = await newOrg();
     const { id } = await newMember(o);
     const stranger = await newMember(await newOrg());
@@ -172,7 +176,7 @@ describe('permission: no one can grant more than they hold', () => {
     expect((await o.get('/grants')).json.data).toHaveLength(3);
   });
 
-  it('an omitted limit becomes that of the caller', async () => {
+  slow('an omitted limit becomes that of the caller', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const expires_at = inAnHour();
@@ -185,7 +189,7 @@ describe('permission: no one can grant more than they hold', () => {
     });
   });
 
-  it('a member counts with role and grants', async () => {
+  slow('a member counts with role and grants', async () => {
     const o = await newOrg();
     const admin = await newMember(o, 'admin');
     const auditor = await newMember(o, 'auditor');
@@ -234,7 +238,7 @@ describe('grant: made by a session token or an agent', () => {
     expect(await reads(id)).toBe(403);
   });
 
-  it('is revoked together with its ancestors', async () => {
+  slow('is revoked together with its ancestors', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const { id } = await newMember(o, 'viewer');
@@ -246,7 +250,7 @@ describe('grant: made by a session token or an agent', () => {
     expect(await readerOf(o, secret)(id)).toBe(403);
   });
 
-  it('stays when an API key made it', async () => {
+  slow('stays when an API key made it', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const { id } = await newMember(o, 'viewer');

@@ -11,6 +11,7 @@ import { loseStorage } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { asMember, newGrant, newMember, newTeam, ownerId } from '../../support/people';
 import { newLink, view } from '../../support/shares';
+import { slow } from '../../support/slow';
 import { herokuConfig, statusOf, syncAll, useTargets } from '../../support/syncs';
 import { decide, newTerminal, signInTerminal } from '../../support/terminal';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
@@ -124,7 +125,7 @@ describe('suspension: sessions', () => {
     expect((await bob.whoami()).json).toMatchObject({ id, name: expect.any(String) });
   });
 
-  it('suspension: an enrolment link ends, also for a member who is resumed', async () => {
+  slow('suspension: an enrolment link ends, also for a member who is resumed', async () => {
     const o = await newOrg();
     const { id, enrolment_url } = await newMember(o, 'developer');
     await suspend(o, id);
@@ -169,7 +170,7 @@ describe('suspension: what the member began', () => {
     expect((await view(await newLink(bob.o, id))).status).toBe(200);
   });
 
-  it('suspension: their devices are blocked for good, and none is assigned to them', async () => {
+  slow('suspension: their devices are blocked for good, and none is assigned to them', async () => {
     const { o } = await newSignedIn();
     const bob = await signIn(o, 'developer');
     const member_id = bob.member.id as string;
@@ -194,7 +195,7 @@ describe('suspension: what the member began', () => {
     expect((await whoamiBy(json.token, null)).status).toBe(401);
   });
 
-  it('suspension: a connection that they stored sends nothing until they are resumed', async () => {
+  slow('suspension: a connection that they stored sends nothing until they are resumed', async () => {
     const { o } = await newSignedIn();
     const bob = await signIn(o, 'admin');
     await newSecret(o, { name: 'API_KEY' });
@@ -269,7 +270,7 @@ describe('suspension: permission', () => {
     expect((await by(other, 'member.resume', other)).code).toBe('UNAUTHENTICATED');
   });
 
-  it('suspension: an owner only in a session that was confirmed', async () => {
+  slow('suspension: an owner only in a session that was confirmed', async () => {
     const { o, browser } = await newSignedIn();
     const eve = await signIn(o, 'owner');
     faults.clock = Date.now() + 400_000;
@@ -397,7 +398,7 @@ describe('suspension: approvals', () => {
     expect(codeOf(await approve(cat, id))[0]).toBe(403);
   });
 
-  it('suspension: is held where a policy holds changes of members', async () => {
+  slow('suspension: is held where a policy holds changes of members', async () => {
     const { o, bob, cat } = await newHeld();
     await newApprovalPolicy(o, ['member.change']);
     expect(codeOf(await bob.o.post(`/members/${idOf(cat)}/suspend`))).toEqual([403, 'APPROVAL_REQUIRED']);

@@ -4,6 +4,7 @@ import { problemOf } from '../../model/invariants';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { asMember, newGrant, newMember, newTeam } from '../../support/people';
+import { slow } from '../../support/slow';
 import { codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -36,7 +37,7 @@ describe('team', () => {
     expect((await o.get('/teams')).json.data).toEqual([]);
   });
 
-  it('has each member once', async () => {
+  slow('has each member once', async () => {
     const o = await newOrg();
     const a = await newMember(o);
     const b = await newMember(o);
@@ -66,7 +67,7 @@ describe('team', () => {
     expect((await o.get(`/teams/${other}/members`)).json.data).toHaveLength(1);
   });
 
-  it('is 404 for another id, and refuses a member who does not exist', async () => {
+  slow('is 404 for another id, and refuses a member who does not exist', async () => {
     const o = await newOrg();
     const { id } = await newMember(o);
     const team = await newTeam(o);
@@ -188,7 +189,7 @@ describe('permission: members of a team with grants', () => {
     expect((await agent.post(`/teams/${granted}/members`, { member_id: id })).status).toBe(201);
   });
 
-  it('are not added while the team gets a grant', async () => {
+  slow('are not added while the team gets a grant', async () => {
     const o = await newOrg();
     const { o: weak } = await newKey(o, { scopes: ['teams:write'] });
     for (let i = 0; i < 6; i++) {
@@ -210,7 +211,7 @@ describe('permission: members of a team with grants', () => {
 });
 
 describe('limits: teams', () => {
-  it('a member is in up to 20: one more is 409, and leaving one makes room', async () => {
+  slow('a member is in up to 20: one more is 409, and leaving one makes room', async () => {
     const o = await newOrg();
     const { id: member_id } = await newMember(o);
     const teams: string[] = [];

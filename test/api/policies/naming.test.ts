@@ -4,6 +4,7 @@ import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { inCore } from '../../support/gate';
 import { PATTERNS } from '../../support/largest';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import {
   type Answer,
   type Caller,
@@ -36,7 +37,7 @@ const events = (o: Caller) =>
 const newest = async (o: Caller) => (await o.get('/audit-log?limit=1')).json.data[0];
 
 describe('naming policy', () => {
-  it('names itself and its pattern, and leaves an event and an audit entry', async () => {
+  slow('names itself and its pattern, and leaves an event and an audit entry', async () => {
     const o = await newOrg();
     const { id } = await upper(o);
     const refused = await create(o, 'db_password');
@@ -101,7 +102,7 @@ describe('naming policy', () => {
     expect((await create(o, 'A2')).status).toBe(201);
   });
 
-  it('applies only to its environments, types and names', async () => {
+  slow('applies only to its environments, types and names', async () => {
     const o = await newOrg();
     await upper(o, { applies_to: { environments: ['production'], types: ['password'], names: ['app-*'] } });
     for (const [name, fields] of [
@@ -113,7 +114,7 @@ describe('naming policy', () => {
     expect(codeOf(await create(o, 'app-y', { type: 'password' }))).toEqual(VIOLATED);
   });
 
-  it('applies to a change of type that brings a secret under it', async () => {
+  slow('applies to a change of type that brings a secret under it', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'lower' });
     const named = await newSecret(o, { name: 'UPPER' });
@@ -124,7 +125,7 @@ describe('naming policy', () => {
     expect((await o.patch(`/secrets/${named.id}`, { type: 'password' })).status).toBe(200);
   });
 
-  it('lets every other change of a secret pass that has broken it since before', async () => {
+  slow('lets every other change of a secret pass that has broken it since before', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'lower', type: 'password' });
     const { token } = await newProvider(o);
@@ -176,7 +177,7 @@ describe('naming policy', () => {
     expect(await events(o)).toHaveLength(1);
   });
 
-  it("race: none of a hundred concurrent creates takes effect after the policy's response", async () => {
+  slow("race: none of a hundred concurrent creates takes effect after the policy's response", async () => {
     const o = await newOrg();
     const made = Array.from({ length: 30 }, (_, n) => create(o, `n${n}`));
     const policy = upper(o);
@@ -189,7 +190,7 @@ describe('naming policy', () => {
     expect(names).toBe(outcomes.filter(({ status }) => status === 201).length);
   });
 
-  it('a hostile pattern costs no more than its length: names are judged in linear time', async () => {
+  slow('a hostile pattern costs no more than its length: names are judged in linear time', async () => {
     const o = await newOrg();
     await newPolicy(o, 'naming', { pattern: '^(a|a|aa)*(a*)*(a|b|ab)*c$' });
     await newPolicy(o, 'naming', { pattern: '(a?){60}a{60}$' });
@@ -200,7 +201,7 @@ describe('naming policy', () => {
 });
 
 describe('naming policy: violations', () => {
-  it('a page compares a bounded number of names with patterns', async () => {
+  slow('a page compares a bounded number of names with patterns', async () => {
     const o = await newOrg();
     await Promise.all(Array.from({ length: 130 }, (_, n) => newSecret(o, { name: `${n}`.padEnd(255, 'x') })));
     const all = { names: PATTERNS };
@@ -216,7 +217,7 @@ describe('naming policy: violations', () => {
     }
   });
 
-  it('lists secrets that were named before, in pages, also of a policy that is off', async () => {
+  slow('lists secrets that were named before, in pages, also of a policy that is off', async () => {
     const o = await newOrg();
     const named = new Map<string, string>();
     for (const name of ['b1', 'A1', 'b2', 'b3', 'A2']) named.set(name, (await newSecret(o, { name })).id);

@@ -4,6 +4,7 @@ import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -193,7 +194,7 @@ describe('policy', () => {
     ]);
   });
 
-  it('refuses an environment or a team that does not exist as 404', async () => {
+  slow('refuses an environment or a team that does not exist as 404', async () => {
     const o = await newOrg();
     const elsewhere = await newOrg();
     const team_id = await newTeam(elsewhere);
@@ -215,7 +216,7 @@ describe('policy', () => {
       expect(codeOf(answer)).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('is one of at most 100 of an organisation', async () => {
+  slow('is one of at most 100 of an organisation', async () => {
     const o = await newOrg();
     const all = await Promise.all(
       Array.from({ length: 99 }, () => o.post('/policies', { name: 'x', kind: 'naming', config: NAMING })),
@@ -235,7 +236,7 @@ function many(count: number, length: number) {
 }
 
 describe('permission: policies', () => {
-  it('need policies:read to be read and policies:write to be changed', async () => {
+  slow('need policies:read to be read and policies:write to be changed', async () => {
     const o = await newOrg();
     const { id } = await newPolicy(o, 'naming', NAMING);
     const reader = await newKey(o, { scopes: ['policies:read'] });

@@ -11,6 +11,7 @@ import { faults, faulty, until } from '../../support/faults';
 import { ageTo, askOf, evict, gateOf, inCore } from '../../support/gate';
 import { asMember, ownerId } from '../../support/people';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 import { type Caller, codeOf, db, GENERATED, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -153,7 +154,7 @@ describe('rotation policy: due secrets', () => {
     expect([await told(200), await told(181 + 89), await told(181 + 90)]).toEqual([2, 2, 3]);
   });
 
-  it('a change of metadata does not make a value younger; a rollback is a new version', async () => {
+  slow('a change of metadata does not make a value younger; a rollback is a new version', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     await newPolicy(o, 'rotation', { max_age_days: 10 });
@@ -191,27 +192,30 @@ describe('rotation policy: due secrets', () => {
     expect(await due(o)).toEqual(['amended', 'plain']);
   });
 
-  it('follow the shortest of policies and rotate_every_seconds; without a policy that of the secret counts', async () => {
-    const o = await newOrg();
-    await newSecret(o, { name: 'own', rotate_every_seconds: 5 * 86_400 });
-    await newSecret(o, { name: 'none' });
-    at(5 * DAY);
-    await search(o);
-    expect(await due(o)).toEqual(['own']);
-    await forgetEvents(o);
-    await newPolicy(o, 'rotation', { max_age_days: 20 });
-    await newPolicy(o, 'rotation', { max_age_days: 7 }, { applies_to: { names: ['none'] } });
-    for (const day of [6, 7, 9, 10]) {
-      at(day * DAY);
+  slow(
+    'follow the shortest of policies and rotate_every_seconds; without a policy that of the secret counts',
+    async () => {
+      const o = await newOrg();
+      await newSecret(o, { name: 'own', rotate_every_seconds: 5 * 86_400 });
+      await newSecret(o, { name: 'none' });
+      at(5 * DAY);
       await search(o);
-    }
-    expect(await due(o)).toEqual(['none', 'own']);
-    at(20 * DAY);
-    await search(o);
-    expect(await due(o)).toEqual(['none', 'own', 'own', 'none']);
-  });
+      expect(await due(o)).toEqual(['own']);
+      await forgetEvents(o);
+      await newPolicy(o, 'rotation', { max_age_days: 20 });
+      await newPolicy(o, 'rotation', { max_age_days: 7 }, { applies_to: { names: ['none'] } });
+      for (const day of [6, 7, 9, 10]) {
+        at(day * DAY);
+        await search(o);
+      }
+      expect(await due(o)).toEqual(['none', 'own']);
+      at(20 * DAY);
+      await search(o);
+      expect(await due(o)).toEqual(['none', 'own', 'own', 'none']);
+    },
+  );
 
-  it('cron: values that are older than its last time are due, in UTC, once for each time', async () => {
+  slow('cron: values that are older than its last time are due, in UTC, once for each time', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', { cron: '30 3 15 * *' });
     await newSecret(o, { name: 'a' });
@@ -281,7 +285,7 @@ describe('rotation policy: due secrets', () => {
     expect(await next()).toBe(START + 2 * HOUR);
   });
 
-  it('a search interrupted between pages continues there, and reports each secret once', async () => {
+  slow('a search interrupted between pages continues there, and reports each secret once', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', { max_age_days: 1 });
     for (let part = 0; part < 6; part++) await Promise.all(Array.from({ length: 100 }, () => newSecret(o)));
@@ -295,7 +299,7 @@ describe('rotation policy: due secrets', () => {
     expect(await due(o)).toHaveLength(600);
   });
 
-  it('a search waits while the audit log is crowded, so that it never fills it', async () => {
+  slow('a search waits while the audit log is crowded, so that it never fills it', async () => {
     const o = await newOrg();
     await newSecret(o);
     await newPolicy(o, 'rotation', { max_age_days: 1 });
@@ -313,7 +317,7 @@ describe('rotation policy: due secrets', () => {
     expect(await due(o)).toHaveLength(1);
   });
 
-  it('forgets secrets that are gone, and all of them once no rule is left', async () => {
+  slow('forgets secrets that are gone, and all of them once no rule is left', async () => {
     const o = await newOrg();
     const gone = await newSecret(o);
     await newSecret(o);
@@ -333,7 +337,7 @@ describe('rotation policy: due secrets', () => {
 });
 
 describe('rotation policy: auto_rotate', () => {
-  it('is a field of secrets: false unless it was set, by create, PUT and PATCH', async () => {
+  slow('is a field of secrets: false unless it was set, by create, PUT and PATCH', async () => {
     const o = await newOrg();
     const shown = async (id: string) => (await o.get(`/secrets/${id}`)).json.auto_rotate;
     const plain = await newSecret(o);
@@ -383,7 +387,7 @@ describe('rotation policy: auto_rotate', () => {
       expect(await versionOf(o, secret.id)).toBe(2);
     });
 
-    it('an agent that changes a policy of a person is held for what it then replaces', async () => {
+    slow('an agent that changes a policy of a person is held for what it then replaces', async () => {
       for (const change of [
         { config: { ...AUTO, max_age_days: 1 } },
         { enabled: true },
@@ -495,7 +499,7 @@ describe('rotation policy: auto_rotate', () => {
     expect(await versionOf(o, mine.id)).toBe(3);
   });
 
-  it('rotates each type that can be generated, and more than one batch', async () => {
+  slow('rotates each type that can be generated, and more than one batch', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', AUTO);
     const types = ['password', 'ssh_key', 'private_key', 'webhook_secret'];
@@ -512,7 +516,7 @@ describe('rotation policy: auto_rotate', () => {
     expect(await due(o)).toEqual([]);
   });
 
-  it('runs only through the queue, from the schedule to the new value', async () => {
+  slow('runs only through the queue, from the schedule to the new value', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, opted);
     at(31 * DAY);
@@ -523,7 +527,7 @@ describe('rotation policy: auto_rotate', () => {
     expect(await versionOf(o, id)).toBe(2);
   });
 
-  it('jobs that overlap, or that the queue delivers again, rotate once', async () => {
+  slow('jobs that overlap, or that the queue delivers again, rotate once', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', AUTO);
     const secrets = await Promise.all(Array.from({ length: 10 }, () => newSecret(o, opted)));
@@ -536,7 +540,7 @@ describe('rotation policy: auto_rotate', () => {
     expect(await due(o)).toEqual([]);
   });
 
-  it('a job that is cut off at any call is done by the next one, once', async () => {
+  slow('a job that is cut off at any call is done by the next one, once', async () => {
     const fates = ['before', 'after'] as const;
     for (let n = 1; n <= 4; n++)
       for (const fate of fates)
@@ -559,7 +563,7 @@ describe('rotation policy: auto_rotate', () => {
         }
   });
 
-  it('D1 that fails at any call of a job leaves the secret rotated once, or not yet', async () => {
+  slow('D1 that fails at any call of a job leaves the secret rotated once, or not yet', async () => {
     for (const fate of ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'] as const) {
       const o = await newOrg();
       await newPolicy(o, 'rotation', AUTO);
@@ -587,52 +591,55 @@ describe('rotation policy: auto_rotate', () => {
     }
   });
 
-  it('a value is too late for a secret that has changed since: rotated, amended, opted out, deleted, or no longer due', async () => {
-    const changes: [string, (o: Caller, id: string, policy: string) => Promise<unknown>][] = [
-      ['rotated', (o, id) => o.post(`/secrets/${id}/rotate`)],
-      ['another type', (o, id) => o.patch(`/secrets/${id}`, { type: 'ssh_key' })],
-      ['opted out', (o, id) => o.patch(`/secrets/${id}`, { auto_rotate: false })],
-      ['a value from elsewhere', (o, id) => o.patch(`/secrets/${id}`, { value: 'theirs' })],
-      ['deleted', (o, id) => o.del(`/secrets/${id}`)],
-      ['deleted for good', (o, id) => o.del(`/secrets/${id}?permanent=true`)],
-      ['policy deleted', (o, _, policy) => o.del(`/policies/${policy}`)],
-      ['policy disabled', (o, _, policy) => o.patch(`/policies/${policy}`, { enabled: false })],
-      [
-        'policy without auto_rotate',
-        (o, _, policy) => o.patch(`/policies/${policy}`, { config: { max_age_days: 30 } }),
-      ],
-      [
-        'policy that allows more',
-        (o, _, policy) => o.patch(`/policies/${policy}`, { config: { ...AUTO, max_age_days: 31 } }),
-      ],
-      [
-        'policy of others',
-        (o, _, policy) => o.patch(`/policies/${policy}`, { applies_to: { environments: ['staging'] } }),
-      ],
-    ];
-    for (const [what, change] of changes) {
-      faults.clock = START;
-      const o = await newOrg();
-      const policy = await newPolicy(o, 'rotation', AUTO);
-      const { id } = await newSecret(o, opted);
-      at(30 * DAY);
-      await search(o);
-      const told = (await asService(o, 'secret.rotations_waiting', {})) as {
-        data: { id: string; etag: string }[];
-      };
-      expect(told.data, what).toMatchObject([{ id, type: 'password', etag: '"v1"' }]);
-      await change(o, id, policy.id);
-      const before = await o.get(`/secrets/${id}`);
-      const events = await raised(o, 'SECRET_ROTATED');
-      const value = { seal_id: 'ver_1', value_sealed: 'x', fingerprint: 'f', size: 1, generated: 1 };
-      const late = await asService(o, 'secret.auto_rotate', { ...told.data[0], value });
-      expect(late, what).toMatchObject({ kind: 'refused', refusal: { code: 'CONFLICT' } });
-      expect((await o.get(`/secrets/${id}`)).text, what).toBe(before.text);
-      expect(await raised(o, 'SECRET_ROTATED'), what).toEqual(events);
-    }
-  });
+  slow(
+    'a value is too late for a secret that has changed since: rotated, amended, opted out, deleted, or no longer due',
+    async () => {
+      const changes: [string, (o: Caller, id: string, policy: string) => Promise<unknown>][] = [
+        ['rotated', (o, id) => o.post(`/secrets/${id}/rotate`)],
+        ['another type', (o, id) => o.patch(`/secrets/${id}`, { type: 'ssh_key' })],
+        ['opted out', (o, id) => o.patch(`/secrets/${id}`, { auto_rotate: false })],
+        ['a value from elsewhere', (o, id) => o.patch(`/secrets/${id}`, { value: 'theirs' })],
+        ['deleted', (o, id) => o.del(`/secrets/${id}`)],
+        ['deleted for good', (o, id) => o.del(`/secrets/${id}?permanent=true`)],
+        ['policy deleted', (o, _, policy) => o.del(`/policies/${policy}`)],
+        ['policy disabled', (o, _, policy) => o.patch(`/policies/${policy}`, { enabled: false })],
+        [
+          'policy without auto_rotate',
+          (o, _, policy) => o.patch(`/policies/${policy}`, { config: { max_age_days: 30 } }),
+        ],
+        [
+          'policy that allows more',
+          (o, _, policy) => o.patch(`/policies/${policy}`, { config: { ...AUTO, max_age_days: 31 } }),
+        ],
+        [
+          'policy of others',
+          (o, _, policy) => o.patch(`/policies/${policy}`, { applies_to: { environments: ['staging'] } }),
+        ],
+      ];
+      for (const [what, change] of changes) {
+        faults.clock = START;
+        const o = await newOrg();
+        const policy = await newPolicy(o, 'rotation', AUTO);
+        const { id } = await newSecret(o, opted);
+        at(30 * DAY);
+        await search(o);
+        const told = (await asService(o, 'secret.rotations_waiting', {})) as {
+          data: { id: string; etag: string }[];
+        };
+        expect(told.data, what).toMatchObject([{ id, type: 'password', etag: '"v1"' }]);
+        await change(o, id, policy.id);
+        const before = await o.get(`/secrets/${id}`);
+        const events = await raised(o, 'SECRET_ROTATED');
+        const value = { seal_id: 'ver_1', value_sealed: 'x', fingerprint: 'f', size: 1, generated: 1 };
+        const late = await asService(o, 'secret.auto_rotate', { ...told.data[0], value });
+        expect(late, what).toMatchObject({ kind: 'refused', refusal: { code: 'CONFLICT' } });
+        expect((await o.get(`/secrets/${id}`)).text, what).toBe(before.text);
+        expect(await raised(o, 'SECRET_ROTATED'), what).toEqual(events);
+      }
+    },
+  );
 
-  it('a refused rotation is reported once per period, with the reason, and in the audit log', async () => {
+  slow('a refused rotation is reported once per period, with the reason, and in the audit log', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', AUTO);
     const { id, name } = await newSecret(o, opted);
@@ -687,21 +694,24 @@ describe('rotation policy: auto_rotate', () => {
     expect(await due(o)).toHaveLength(1);
   });
 
-  it('exposure report: a value that was rotated by a policy since a bulk read counts as replaced', async () => {
-    const o = await newOrg();
-    await newPolicy(o, 'rotation', AUTO);
-    const { id, name } = await newSecret(o, opted);
-    const leaked = await newKey(o);
-    await leaked.o.get('/environments/production/values');
-    at(30 * DAY);
-    await search(o);
-    await job(o);
-    await o.patch(`/secrets/${id}`, { description: 'amended' });
-    const { json } = await o.post(`/credentials/${leaked.id}/contain`);
-    expect(json.read).toMatchObject([{ secret_id: id, name, version: 1 }]);
-  });
+  slow(
+    'exposure report: a value that was rotated by a policy since a bulk read counts as replaced',
+    async () => {
+      const o = await newOrg();
+      await newPolicy(o, 'rotation', AUTO);
+      const { id, name } = await newSecret(o, opted);
+      const leaked = await newKey(o);
+      await leaked.o.get('/environments/production/values');
+      at(30 * DAY);
+      await search(o);
+      await job(o);
+      await o.patch(`/secrets/${id}`, { description: 'amended' });
+      const { json } = await o.post(`/credentials/${leaked.id}/contain`);
+      expect(json.read).toMatchObject([{ secret_id: id, name, version: 1 }]);
+    },
+  );
 
-  it('is the service’s own: no credential and no member can ask for it', async () => {
+  slow('is the service’s own: no credential and no member can ask for it', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', AUTO);
     const { id } = await newSecret(o, opted);

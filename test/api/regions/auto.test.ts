@@ -9,6 +9,7 @@ import { runTasks } from '../../../src/gate/tasks/run';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { askFor, from, inReplica, regionOf, replicated, silence, warm } from '../../support/replicas';
+import { slow } from '../../support/slow';
 import { type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -42,7 +43,7 @@ const alarm = (core: Core, left: Region[] = []) => {
 };
 
 describe('regions: auto', () => {
-  it('a region begins with more than a few reads within a minute, not with the first', async () => {
+  slow('a region begins with more than a few reads within a minute, not with the first', async () => {
     const { o, path } = await auto();
     faults.clock = Date.now();
     await read(o, path, 'oc', OFTEN - 1);
@@ -65,7 +66,7 @@ describe('regions: auto', () => {
     expect(await regions(o)).toEqual([]);
   });
 
-  it('ends after an idle hour, though nothing is called any more', async () => {
+  slow('ends after an idle hour, though nothing is called any more', async () => {
     const { o, path } = await auto();
     await read(o, path, 'oc', OFTEN);
     await warm(o, path, 'oc');
@@ -112,7 +113,7 @@ describe('regions: auto', () => {
     });
   });
 
-  it('reads that a replica elsewhere answers count for the region of the caller', async () => {
+  slow('reads that a replica elsewhere answers count for the region of the caller', async () => {
     const { o, path } = await auto();
     await read(o, path, 'apac-se', OFTEN);
     await warm(o, path, 'apac-se');
@@ -132,7 +133,7 @@ describe('regions: auto', () => {
     });
   });
 
-  it('what has begun ends with auto', async () => {
+  slow('what has begun ends with auto', async () => {
     const { o, path } = await auto();
     await read(o, path, 'oc', OFTEN);
     await o.patch('', { regions: ['weur'] });

@@ -1,6 +1,6 @@
 // A replica whose storage is broken, or that of another one: the gate answers in its place, the log names it,
 // and it begins again.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { leases } from '../../../src/gate/replicas/leases';
 import { dismiss } from '../../../src/gate/replicas/serve';
 import { inCore } from '../../support/gate';
@@ -14,6 +14,7 @@ import {
   replicated,
   warm,
 } from '../../support/replicas';
+import { slow } from '../../support/slow';
 import { newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -26,36 +27,39 @@ beforeEach(() => {
 afterEach(() => void vi.restoreAllMocks());
 
 describe('a damaged replica', () => {
-  it('with broken storage is named in the log once a minute, and begins again if its region is taken out', async () => {
-    const o = await replicated();
-    const { id } = await newSecret(o, { value: 'one' });
-    await warm(o, `/secrets/${id}`, 'oc');
-    await breakReplica(o, 'oc');
-    for (let reads = 0; reads < 3; reads++) {
-      const answer = await o.get(`/secrets/${id}`, from('oc'));
-      expect([answer.status, regionOf(answer)]).toEqual([200, 'gate']);
-    }
-    expect(logged).toEqual([
-      {
-        level: 'warn',
-        event: 'replica_unreachable',
-        org: o.id,
-        region: 'oc',
-        why: expect.stringContaining('storage cannot be opened'),
-      },
-    ]);
-    await o.patch('', { regions: ['weur'] });
-    await inCore(o, async (core) => {
-      for (let tries = 0; leases(core).regions().includes('oc') && tries < 100; tries++) {
-        await new Promise((done) => setTimeout(done, 100));
-        await dismiss(core, core.now());
+  slow(
+    'with broken storage is named in the log once a minute, and begins again if its region is taken out',
+    async () => {
+      const o = await replicated();
+      const { id } = await newSecret(o, { value: 'one' });
+      await warm(o, `/secrets/${id}`, 'oc');
+      await breakReplica(o, 'oc');
+      for (let reads = 0; reads < 3; reads++) {
+        const answer = await o.get(`/secrets/${id}`, from('oc'));
+        expect([answer.status, regionOf(answer)]).toEqual([200, 'gate']);
       }
-    });
-    await o.patch('', { regions: ['weur', 'oc'] });
-    await warm(o, `/secrets/${id}`, 'oc');
-  });
+      expect(logged).toEqual([
+        {
+          level: 'warn',
+          event: 'replica_unreachable',
+          org: o.id,
+          region: 'oc',
+          why: expect.stringContaining('storage cannot be opened'),
+        },
+      ]);
+      await o.patch('', { regions: ['weur'] });
+      await inCore(o, async (core) => {
+        for (let tries = 0; leases(core).regions().includes('oc') && tries < 100; tries++) {
+          await new Promise((done) => setTimeout(done, 100));
+          await dismiss(core, core.now());
+        }
+      });
+      await o.patch('', { regions: ['weur', 'oc'] });
+      await warm(o, `/secrets/${id}`, 'oc');
+    },
+  );
 
-  it('with the storage of another one gives its entries to their gate, and begins again', async () => {
+  slow('with the storage of another one gives its entries to their gate, and begins again', async () => {
     const o = await replicated();
     const other = await replicated();
     const { id } = await newSecret(o, { value: 'one' });

@@ -13,6 +13,7 @@ import { newAgent } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
 import { askFor, draft, from, inReplica, replicated, silence, warm } from '../../support/replicas';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { newSecret, useWorld } from '../../support/world';
 
@@ -71,7 +72,7 @@ describe('entries of replicas', () => {
     });
   });
 
-  it('a gate that lost its storage goes on where the replica does', async () => {
+  slow('a gate that lost its storage goes on where the replica does', async () => {
     const o = await replicated();
     const { id } = await newSecret(o);
     await warm(o, `/secrets/${id}`, 'oc');

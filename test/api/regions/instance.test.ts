@@ -18,6 +18,7 @@ import {
   replicated,
   warm,
 } from '../../support/replicas';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { newSecret, useWorld } from '../../support/world';
 
@@ -109,7 +110,7 @@ describe('a replica', () => {
       expect([before, await inReplica(o, 'oc', ({ entries }) => entries.count())]).toEqual([0, 0]);
     });
 
-  it('of another release than the gate gets no lease, and the gate answers', async () => {
+  slow('of another release than the gate gets no lease, and the gate answers', async () => {
     const o = await replicated();
     const { id } = await newSecret(o);
     await warm(o, `/secrets/${id}`, 'oc');
@@ -132,7 +133,7 @@ describe('a replica', () => {
     await warm(o, `/secrets/${id}`, 'oc');
   });
 
-  it('takes no records of a gate of another release, and answers no more', async () => {
+  slow('takes no records of a gate of another release, and answers no more', async () => {
     const o = await replicated();
     const { id } = await newSecret(o);
     await warm(o, `/secrets/${id}`, 'oc');
@@ -272,14 +273,15 @@ describe('a replica', () => {
     });
   });
 
-  it('each request writes its own entry, whatever another one has noted', () =>
+  slow('each request writes its own entry, whatever another one has noted', () =>
     fresh({}, (replica) => {
       const one = replica.begin();
       const other = replica.begin();
       one.core.auditLog.append(draft('req_one'), 200, Date.now());
       other.core.auditLog.append(draft('req_other'), 200, Date.now());
       expect(other.noted()).toMatchObject([{ draft: { request_id: 'req_other' } }]);
-    }));
+    }),
+  );
 
   it('keeps its entries until the gate has taken them', () =>
     fresh(away, async (replica) => {
@@ -330,7 +332,7 @@ describe('a replica', () => {
     expect(() => takeAt(1000)).toThrow(AskGate);
   });
 
-  it('deletes sessions that ended long ago', async () => {
+  slow('deletes sessions that ended long ago', async () => {
     const o = await replicated();
     const { id } = await newSecret(o, { value: 'one' });
     const session = await newSession(o);

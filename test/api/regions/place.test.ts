@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Region } from '../../../src/db/regions';
 import { loseStorage } from '../../support/gate';
 import { from, regionOf, warm } from '../../support/replicas';
+import { slow } from '../../support/slow';
 import { BOOTSTRAP, type Caller, callerOf, db, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -28,7 +29,7 @@ describe('regions: the place of the gate', () => {
     expect(await placeOf(await created({}))).toBeNull();
   });
 
-  it('stays when the gate begins again from D1, and is changed by nothing', async () => {
+  slow('stays when the gate begins again from D1, and is changed by nothing', async () => {
     const o = await created({ location_hint: 'weur' });
     await o.patch('', { name: 'Initech', regions: ['oc'] }, from('oc'));
     const stored = db.prepare('SELECT regions FROM orgs WHERE id = ?').bind(o.id);

@@ -7,6 +7,7 @@ import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
 import { from, inReplica, regionOf, replicated, silence, warm } from '../../support/replicas';
+import { slow } from '../../support/slow';
 import { codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -27,7 +28,7 @@ describe('replicas', () => {
     }
   });
 
-  it('a change is seen by the next read, whoever answers', async () => {
+  slow('a change is seen by the next read, whoever answers', async () => {
     const o = await replicated();
     const { id } = await newSecret(o, { value: 'value 0' });
     for (const region of ['weur', 'oc']) await warm(o, `/secrets/${id}`, region);
@@ -44,7 +45,7 @@ describe('replicas', () => {
     expect([...answered]).toContain('gate');
   });
 
-  it('revocation: no request is admitted after the reply, from any region', async () => {
+  slow('revocation: no request is admitted after the reply, from any region', async () => {
     const o = await replicated();
     const { id } = await newSecret(o, { value: 'one' });
     for (let n = 0; n < 5; n++) {
@@ -88,25 +89,28 @@ describe('replicas', () => {
 });
 
 describe('replicas: rate limits', () => {
-  it('requests over all regions are never more than the limit, and no fewer while all regions answer', async () => {
-    const o = await replicated();
-    const { id } = await newSecret(o, { value: 'one' });
-    const agent = (
-      await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], rate_limit: 60 })
-    ).json;
-    let admitted = 0;
-    const answered = new Set<string | null>();
-    for (let n = 0; n < 90; n++) {
-      const answer = await o
-        .as(agent.token)
-        .get(`/secrets/${id}`, from(['weur', 'oc', 'none'][n % 3] as string));
-      if (answer.status === 200) admitted++;
-      else expect(codeOf(answer)).toEqual([429, 'RATE_LIMITED']);
-      answered.add(regionOf(answer));
-    }
-    expect(admitted).toBe(60);
-    expect(answered).toContain('oc');
-  });
+  slow(
+    'requests over all regions are never more than the limit, and no fewer while all regions answer',
+    async () => {
+      const o = await replicated();
+      const { id } = await newSecret(o, { value: 'one' });
+      const agent = (
+        await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], rate_limit: 60 })
+      ).json;
+      let admitted = 0;
+      const answered = new Set<string | null>();
+      for (let n = 0; n < 90; n++) {
+        const answer = await o
+          .as(agent.token)
+          .get(`/secrets/${id}`, from(['weur', 'oc', 'none'][n % 3] as string));
+        if (answer.status === 200) admitted++;
+        else expect(codeOf(answer)).toEqual([429, 'RATE_LIMITED']);
+        answered.add(regionOf(answer));
+      }
+      expect(admitted).toBe(60);
+      expect(answered).toContain('oc');
+    },
+  );
 });
 
 describe('replicas: regions', () => {
@@ -125,7 +129,7 @@ describe('replicas: regions', () => {
     });
   });
 
-  it('a region that is taken out answers no more, and its replica deletes what it holds', async () => {
+  slow('a region that is taken out answers no more, and its replica deletes what it holds', async () => {
     const o = await replicated();
     const { id } = await newSecret(o, { value: 'one' });
     await warm(o, `/secrets/${id}`, 'oc');
@@ -145,42 +149,48 @@ describe('replicas: regions', () => {
     });
   });
 
-  it('a replica that does not acknowledge delays a change until its lease has ended, and is named', async () => {
-    const o = await replicated();
-    const { id } = await newSecret(o, { value: 'one' });
-    await warm(o, `/secrets/${id}`, 'oc');
-    await inCore(o, silence);
-    const changed = await o.patch(`/secrets/${id}`, { value: 'two' });
-    expect(changed.status).toBe(200);
-    expect(changed.headers.get('svc-regions-waited-out')).toBe('oc');
-    for (const region of ['weur', 'oc', 'none'])
-      expect((await o.get(`/secrets/${id}`, from(region))).json.value).toBe('two');
-    const { data } = (await o.get('/audit-log?action=region.late')).json;
-    expect(data[0].request_id).toBe(changed.headers.get('request-id'));
-  });
+  slow(
+    'a replica that does not acknowledge delays a change until its lease has ended, and is named',
+    async () => {
+      const o = await replicated();
+      const { id } = await newSecret(o, { value: 'one' });
+      await warm(o, `/secrets/${id}`, 'oc');
+      await inCore(o, silence);
+      const changed = await o.patch(`/secrets/${id}`, { value: 'two' });
+      expect(changed.status).toBe(200);
+      expect(changed.headers.get('svc-regions-waited-out')).toBe('oc');
+      for (const region of ['weur', 'oc', 'none'])
+        expect((await o.get(`/secrets/${id}`, from(region))).json.value).toBe('two');
+      const { data } = (await o.get('/audit-log?action=region.late')).json;
+      expect(data[0].request_id).toBe(changed.headers.get('request-id'));
+    },
+  );
 });
 
 describe('replicas: the gate ends', () => {
-  it('a change that no replica had acknowledged is not told by the next gate before their leases have ended', async () => {
-    const o = await replicated();
-    const { id } = await newSecret(o, { value: 'one' });
-    await warm(o, `/secrets/${id}`, 'oc');
-    await inCore(o, silence);
-    const changed = o.patch(`/secrets/${id}`, { value: 'two' }).catch(() => null);
-    await new Promise((done) => setTimeout(done, 50));
-    await evict(o).catch(() => {});
-    const [first, second] = await Promise.all([
-      o.get(`/secrets/${id}`, from('none')),
-      o.get(`/secrets/${id}`, from('oc')),
-    ]);
-    // Whoever answers after the gate told the new value has it too.
-    if (first.json.value === 'two')
-      expect((await o.get(`/secrets/${id}`, from('oc'))).json.value).toBe('two');
-    expect(['one', 'two']).toContain(second.json.value);
-    await changed;
-  });
+  slow(
+    'a change that no replica had acknowledged is not told by the next gate before their leases have ended',
+    async () => {
+      const o = await replicated();
+      const { id } = await newSecret(o, { value: 'one' });
+      await warm(o, `/secrets/${id}`, 'oc');
+      await inCore(o, silence);
+      const changed = o.patch(`/secrets/${id}`, { value: 'two' }).catch(() => null);
+      await new Promise((done) => setTimeout(done, 50));
+      await evict(o).catch(() => {});
+      const [first, second] = await Promise.all([
+        o.get(`/secrets/${id}`, from('none')),
+        o.get(`/secrets/${id}`, from('oc')),
+      ]);
+      // Whoever answers after the gate told the new value has it too.
+      if (first.json.value === 'two')
+        expect((await o.get(`/secrets/${id}`, from('oc'))).json.value).toBe('two');
+      expect(['one', 'two']).toContain(second.json.value);
+      await changed;
+    },
+  );
 
-  it('a gate that lost its storage waits for all regions', async () => {
+  slow('a gate that lost its storage waits for all regions', async () => {
     const o = await replicated();
     const { id } = await newSecret(o, { value: 'one' });
     await warm(o, `/secrets/${id}`, 'oc');

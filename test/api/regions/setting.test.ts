@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MOST_REGIONS, REGIONS } from '../../../src/db/regions';
 import { newKey } from '../../support/credentials';
 import { loseStorage } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { BOOTSTRAP, type Caller, callerOf, codeOf, db, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -21,7 +22,7 @@ const reasons = async (o: Caller) =>
   );
 
 describe('regions: the setting', () => {
-  it('is none for a new organisation, and what its creation says otherwise', async () => {
+  slow('is none for a new organisation, and what its creation says otherwise', async () => {
     expect(await regionsOf(await newOrg())).toEqual([]);
     for (const regions of [[], ['weur', 'oc'], 'auto']) {
       const { status, json } = await create(regions);
@@ -30,7 +31,7 @@ describe('regions: the setting', () => {
     }
   });
 
-  it('changes alone, and only where it is sent', async () => {
+  slow('changes alone, and only where it is sent', async () => {
     const o = await newOrg();
     for (const regions of [['apac-ne', 'apac-se', 'me'], 'auto', REGIONS.slice(0, MOST_REGIONS), []]) {
       const { status, json } = await set(o, regions);
@@ -67,7 +68,7 @@ describe('regions: the setting', () => {
     expect(await regionsOf(o)).toEqual([]);
   });
 
-  it('stays when the gate begins again from D1', async () => {
+  slow('stays when the gate begins again from D1', async () => {
     const o = await newOrg();
     await set(o, ['weur', 'oc']);
     await expect
@@ -85,7 +86,7 @@ describe('regions: the setting', () => {
 });
 
 describe('permission: regions', () => {
-  it('take org:write, without limits', async () => {
+  slow('take org:write, without limits', async () => {
     const o = await newOrg();
     const status = async (fields: Record<string, unknown>) =>
       codeOf(await set((await newKey(o, fields)).o, ['weur']));

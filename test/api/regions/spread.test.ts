@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { newAgent } from '../../support/credentials';
 import { evict, inCore } from '../../support/gate';
 import { from, inReplica, regionOf, replicated, warm } from '../../support/replicas';
+import { few, runs } from '../../support/slow';
 import { type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -24,7 +25,7 @@ const patterns: Record<string, (n: number) => Region> = {
 };
 
 describe('rate limit: requests over four regions', () => {
-  it.each(Object.entries(patterns))(
+  it.each(few(Object.entries(patterns), 1))(
     'of 660, exactly 600 are admitted: %s',
     async (_pattern, regionAt) => {
       const o = await replicated([...FOUR]);
@@ -123,7 +124,7 @@ describe('audit: attempts over four regions', () => {
       const numbers = found.map(({ sequence }) => sequence).sort((a, b) => a - b);
       expect(numbers).toEqual(numbers.map((_, n) => (numbers[0] as number) + n));
     });
-    await fc.assert(property, { numRuns: 6, endOnFailure: true });
+    await fc.assert(property, { numRuns: runs(6, 1), endOnFailure: true });
     expect(answered.size).toBeGreaterThan(2);
   }, 120_000);
 });

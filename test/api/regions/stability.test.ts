@@ -10,6 +10,7 @@ import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { askFor, decidedAfter, general, inReplica, replicated, silence, warm } from '../../support/replicas';
+import { slow } from '../../support/slow';
 import { type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -67,7 +68,7 @@ describe('stability', () => {
     expect((await ended).headers.get('svc-regions-waited-out')).toBe('oc');
   });
 
-  it('the end of a session token reaches a replica whose region was taken out', async () => {
+  slow('the end of a session token reaches a replica whose region was taken out', async () => {
     const o = await replicated(['oc']);
     const { id } = await newSecret(o);
     const session = await newSession(o);

@@ -7,6 +7,7 @@ import { secretTypes } from '../../../src/db/schema';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { keyring } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { type Answer, BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -136,7 +137,7 @@ describe('validation: a message says what is expected of a field', () => {
     expect(detailsOf(await o.post(path, body))).toEqual([{ path: field, message: expected }]);
   });
 
-  it('a body that is not an object, and a missing nested field', async () => {
+  slow('a body that is not an object, and a missing nested field', async () => {
     const o = await newOrg();
     expect(detailsOf(await o.post('/secrets', '[]'))).toEqual([{ path: '', message: 'must be an object' }]);
     const answer = await send('POST', '/api/v1/orgs', {
@@ -146,7 +147,7 @@ describe('validation: a message says what is expected of a field', () => {
     expect(detailsOf(answer)).toEqual([{ path: 'owner.email', message: 'is required' }]);
   });
 
-  it('a query parameter', async () => {
+  slow('a query parameter', async () => {
     const o = await newOrg();
     for (const [query, path, expected] of [
       ['limit=0', 'limit', 'must be between 1 and 100'],
@@ -161,7 +162,7 @@ describe('validation: a message says what is expected of a field', () => {
     ]);
   });
 
-  it('without texts of a library and without the value that was sent', async () => {
+  slow('without texts of a library and without the value that was sent', async () => {
     const o = await newOrg();
     const sent = 'the-value-of-a-field';
     const wrong = [sent, 1, -1, 1.5, null, true, [], {}, [sent], { [sent]: sent }, 'x'.repeat(5000)];
@@ -254,7 +255,7 @@ describe('authentication: a 401 says what is wrong with the header', () => {
 });
 
 describe('permission: a 403 has a subject', () => {
-  it('the agent that may not read', async () => {
+  slow('the agent that may not read', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'app/a' });
     const blind = await newAgent(o, { scopes: ['secrets:list'] });
@@ -315,7 +316,7 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     return message(got);
   };
 
-  it('the environment, the name, or the environments that have the name', async () => {
+  slow('the environment, the name, or the environments that have the name', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'db/url', environment: 'staging' });
     await newSecret(o, { name: 'db/url', environment: 'development' });
@@ -328,7 +329,7 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     );
   });
 
-  it('also for a member, and not for a deleted secret', async () => {
+  slow('also for a member, and not for a deleted secret', async () => {
     const { o, browser } = await newSignedIn();
     const { id } = await newSecret(o, { name: 'A', environment: 'staging' });
     expect(await missing(read(browser.o, 'A'))).toContain('It exists in: staging.');
@@ -370,7 +371,7 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     expect(message(other).replace('production', '…')).toBe(message(none).replace('nowhere', '…'));
   });
 
-  it('audit log: the entry contains only the requested name', async () => {
+  slow('audit log: the entry contains only the requested name', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', environment: 'staging' });
     await missing(read(o, 'A'));

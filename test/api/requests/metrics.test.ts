@@ -7,6 +7,7 @@ import { journal } from '../../../src/gate/journal/records';
 import type { Metrics } from '../../../src/objects/metrics';
 import { faults } from '../../support/faults';
 import { inCore, inGate } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -73,7 +74,7 @@ describe('metrics', () => {
     expect((await send('GET', '/api/v1/whoami', { token: METRICS_TOKEN })).status).toBe(401);
   });
 
-  it('attack: the token cannot be guessed: an address has 20 attempts a minute', async () => {
+  slow('attack: the token cannot be guessed: an address has 20 attempts a minute', async () => {
     for (let attempt = 0; attempt < 20; attempt++) expect((await read('guess')).status).toBe(401);
     const { status, json, headers } = await read('guess');
     expect([status, json.error.code]).toEqual([429, 'RATE_LIMITED']);
@@ -91,7 +92,7 @@ describe('metrics', () => {
     expect((await read(METRICS_TOKEN, 'HEAD')).text).toBe('');
   });
 
-  it('requests are counted by route, method and status, refusals by code', async () => {
+  slow('requests are counted by route, method and status, refusals by code', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const route = '/api/v1/orgs/{org_id}/secrets/{id}';
@@ -111,7 +112,7 @@ describe('metrics', () => {
     expect(grown).toEqual([3, 1, 4, 1, 4]);
   });
 
-  it('attack: no label has an id, a name or a path as sent', async () => {
+  slow('attack: no label has an id, a name or a path as sent', async () => {
     const o = await newOrg();
     const marks = ['markone', 'marktwo', 'MARKTHREE', 'markfour'];
     const { id } = await newSecret(o, { name: 'markone' });
@@ -125,7 +126,7 @@ describe('metrics', () => {
     for (const mark of [...marks, o.id, id, o.token]) expect(text).not.toContain(mark);
   });
 
-  it('calls of D1 by gates and by Workers are timed', async () => {
+  slow('calls of D1 by gates and by Workers are timed', async () => {
     const o = await newOrg();
     const [first = 0] = await growth(['svc_d1_duration_seconds_count'], () => newSecret(o));
     expect(first).toBeGreaterThan(0);
@@ -133,7 +134,7 @@ describe('metrics', () => {
     expect(second).toBeGreaterThan(0);
   });
 
-  it('a change that D1 lacks is told by its age', async () => {
+  slow('a change that D1 lacks is told by its age', async () => {
     const o = await newOrg();
     await newSecret(o);
     faults.lags = true;
@@ -157,7 +158,7 @@ describe('metrics', () => {
     expect(headers.get('retry-after')).toBe('2');
   });
 
-  it('the sums survive the end of their object', async () => {
+  slow('the sums survive the end of their object', async () => {
     const o = await newOrg();
     const series = 'svc_requests_total{route="/api/v1/whoami",method="GET",status="200"}';
     await send('GET', '/api/v1/whoami', { token: o.token });

@@ -22,6 +22,7 @@ import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newIdp } from '../../support/scim';
 import { newLink } from '../../support/shares';
+import { slow } from '../../support/slow';
 import { addConnection, newDomain } from '../../support/sso';
 import { newUpstream } from '../../support/upstreams';
 import { newWebhook, useReceivers } from '../../support/webhooks';
@@ -146,7 +147,7 @@ function faults(value: unknown, schema: Schema, at = ''): string[] {
 }
 
 describe('OpenAPI: the document', () => {
-  it('is the one that the routes generate, in at most 2 kB an operation', async () => {
+  slow('is the one that the routes generate, in at most 2 kB an operation', async () => {
     // `npm run openapi` writes it, for this address.
     const base = 'https://vault.example.com';
     expect(JSON.parse(JSON.stringify(openapiDocument(routes, base)))).toEqual(JSON.parse(stored));
@@ -169,7 +170,7 @@ describe('OpenAPI: the document', () => {
     );
   });
 
-  it('has every route, with its access, responses and refusals', () => {
+  slow('has every route, with its access, responses and refusals', () => {
     expect(operations().length).toBe(routes.length);
     for (const route of routes) {
       const operation = operationAt(route.method, route.path);
@@ -323,7 +324,7 @@ describe('documentation: the pages', () => {
     }
   });
 
-  it('every error code has a page that says what it means and what to do', async () => {
+  slow('every error code has a page that says what it means and what to do', async () => {
     const list = await sound(await fetch('/docs/errors'));
     for (const code of codes) {
       expect(list).toContain(`href="/docs/errors/${code}"`);
@@ -346,7 +347,7 @@ describe('documentation: the pages', () => {
     }
   });
 
-  it('unknown paths and methods get the usual error body', async () => {
+  slow('unknown paths and methods get the usual error body', async () => {
     for (const path of [
       '/docs/errors/NO_SUCH_CODE',
       '/docs/errors/toString',
@@ -375,7 +376,7 @@ describe('documentation: the pages', () => {
     }
   });
 
-  it('are rendered once for each base URL, and contain the one that was used', async () => {
+  slow('are rendered once for each base URL, and contain the one that was used', async () => {
     const assets = (env as unknown as { ASSETS: Fetcher }).ASSETS;
     const read = vi.fn((url: string) => assets.fetch(url));
     const ASSETS = { fetch: read };
@@ -424,7 +425,7 @@ describe('OpenAPI: ids in examples', () => {
       : [];
   }
 
-  it('those in paths have the kind of real ids', async () => {
+  slow('those in paths have the kind of real ids', async () => {
     const o = await newOrg();
     const member = await newMember(o);
     const team = await newTeam(o, member.id);
@@ -504,7 +505,7 @@ describe('OpenAPI: ids in examples', () => {
     vi.unstubAllGlobals();
   });
 
-  it('those in responses have the kind of ids in real responses', async () => {
+  slow('those in responses have the kind of ids in real responses', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     const member = await newMember(o);

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MOST_DEPTH, MOST_FIELDS, MOST_ITEMS, MOST_VALUES, shapeOf } from '../../../src/http/shape';
 import { faults } from '../../support/faults';
+import { slow } from '../../support/slow';
 import { type Answer, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -73,7 +74,7 @@ describe('validation: the shape of a body', () => {
       expect(shapeOf(JSON.parse(body))).toEqual({ path, message: 'is not allowed as a field name' });
   });
 
-  it('takes a bounded number of steps, regardless of the request', () => {
+  slow('takes a bounded number of steps, regardless of the request', () => {
     // Each value that is looked at is read once from its object.
     let reads = 0;
     const counted = (value: unknown): unknown =>
@@ -97,7 +98,7 @@ describe('validation: the shape of a body', () => {
     hold(JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`));
   });
 
-  it('is refused over HTTP up to the largest body that is read, with one small response', async () => {
+  slow('is refused over HTTP up to the largest body that is read, with one small response', async () => {
     const o = await newOrg();
     const large = (fields: object) => JSON.stringify(secret(fields)).slice(0, 1_048_576);
     for (const [body, path] of [
@@ -152,7 +153,7 @@ describe('validation: text', () => {
     '\ud800',
   ];
 
-  it('for people has no control, format, bidi or line-separator character', async () => {
+  slow('for people has no control, format, bidi or line-separator character', async () => {
     const o = await newOrg();
     const stored = await newSecret(o);
     const says = async (answer: Promise<Answer>, path: string) => {
@@ -248,7 +249,7 @@ describe('validation: tags', () => {
 });
 
 describe('validation: name patterns', () => {
-  it('of one credential or grant have at most 4 kB together', async () => {
+  slow('of one credential or grant have at most 4 kB together', async () => {
     const o = await newOrg();
     const sixteen = filled(16, (n) => `${String(n).padStart(2, '0')}${'x'.repeat(254)}`);
     const over = [...sixteen, '*'];
@@ -297,23 +298,26 @@ describe('validation: headers', () => {
     return [entry?.ip, entry?.user_agent];
   };
 
-  it('audit log: the client address is an address or unknown; the user agent is bounded and printable', async () => {
-    const o = await newOrg();
-    const addresses = ['198.51.100.7', '2001:db8::1', '::ffff:198.51.100.7'];
-    for (const address of addresses)
-      expect((await newest(o, { 'CF-Connecting-IP': address }))[0]).toBe(address);
-    for (const address of [
-      'x'.repeat(5000),
-      '1'.repeat(40),
-      '198.51.100.7, 10.0.0.1',
-      'fe80::1%eth0',
-      '<script>',
-      '0x7f000001',
-    ])
-      expect((await newest(o, { 'CF-Connecting-IP': address }))[0]).toBe('unknown');
-    expect((await newest(o, { 'User-Agent': 'x'.repeat(5000) }))[1]).toBe('x'.repeat(256));
-    expect((await newest(o, { 'User-Agent': 'a\u0085b\tc' }))[1]).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
-  });
+  slow(
+    'audit log: the client address is an address or unknown; the user agent is bounded and printable',
+    async () => {
+      const o = await newOrg();
+      const addresses = ['198.51.100.7', '2001:db8::1', '::ffff:198.51.100.7'];
+      for (const address of addresses)
+        expect((await newest(o, { 'CF-Connecting-IP': address }))[0]).toBe(address);
+      for (const address of [
+        'x'.repeat(5000),
+        '1'.repeat(40),
+        '198.51.100.7, 10.0.0.1',
+        'fe80::1%eth0',
+        '<script>',
+        '0x7f000001',
+      ])
+        expect((await newest(o, { 'CF-Connecting-IP': address }))[0]).toBe('unknown');
+      expect((await newest(o, { 'User-Agent': 'x'.repeat(5000) }))[1]).toBe('x'.repeat(256));
+      expect((await newest(o, { 'User-Agent': 'a\u0085b\tc' }))[1]).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
+    },
+  );
 });
 
 describe('security headers: Strict-Transport-Security', () => {

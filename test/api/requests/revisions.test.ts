@@ -10,6 +10,7 @@ import { newDevice } from '../../support/device';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { addPasskey, newMember, newTeam, ownerId } from '../../support/people';
 import { newPolicy } from '../../support/policies';
+import { few, slow } from '../../support/slow';
 import { addConnection } from '../../support/sso';
 import { newUpstream } from '../../support/upstreams';
 import { newWebhook } from '../../support/webhooks';
@@ -180,7 +181,7 @@ describe('revision: every resource that PATCH can change', () => {
     },
   );
 
-  it.each(Object.entries(resources))(
+  it.each(few(Object.entries(resources), 4))(
     '%s: only one of several concurrent changes has the revision',
     async (_path, resource) => {
       const { o, path, read } = await fresh(resource);
@@ -241,7 +242,7 @@ describe('revision: who is in a team', () => {
     return { o, ann: ann.id, bob: bob.id, at, add, remove, revision };
   };
 
-  it('moves the revision of the team by one', async () => {
+  slow('moves the revision of the team by one', async () => {
     const { ann, add, remove, revision } = await world();
     expect((await add(ann, tag(1))).status).toBe(201);
     expect(await revision()).toBe(2);
@@ -263,7 +264,7 @@ describe('revision: who is in a team', () => {
     expect((await add(bob, { 'If-Match': '*' })).status).toBe(201);
   });
 
-  it('a member who is there already moves nothing, and one who is not is 404', async () => {
+  slow('a member who is there already moves nothing, and one who is not is 404', async () => {
     const { ann, bob, add, remove, revision } = await world();
     await add(ann);
     expect((await add(ann, tag(2))).status).toBe(201);
@@ -271,7 +272,7 @@ describe('revision: who is in a team', () => {
     expect(await revision()).toBe(2);
   });
 
-  it('only one of several concurrent changes has the revision', async () => {
+  slow('only one of several concurrent changes has the revision', async () => {
     const { o, ann, bob, at, add, revision } = await world();
     const answers = await Promise.all([
       add(ann, tag(1)),
@@ -288,7 +289,7 @@ describe('revision: who is in a team', () => {
     if (answers[3]?.status !== 204) expect(await revision()).toBe(2);
   });
 
-  it('idempotency: a repeat is the stored answer and moves nothing', async () => {
+  slow('idempotency: a repeat is the stored answer and moves nothing', async () => {
     const { ann, add, revision } = await world();
     const again = { ...tag(1), 'Idempotency-Key': 'k' };
     expect((await add(ann, again)).status).toBe(201);
@@ -299,7 +300,7 @@ describe('revision: who is in a team', () => {
 });
 
 describe('revision: a secret', () => {
-  it('shows its ETag wherever it is shown, so that it can be named without reading the value', async () => {
+  slow('shows its ETag wherever it is shown, so that it can be named without reading the value', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const expected = ['"v1"', '"v1.1"', '"v2"'];
@@ -326,7 +327,7 @@ describe('revision: the order of refusals', () => {
     expect(codeOf(await o.del(path, undefined, { 'If-Match': '*' }))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('permission comes first: a caller who may not change it learns no revision', async () => {
+  slow('permission comes first: a caller who may not change it learns no revision', async () => {
     const o = await newOrg();
     const { id } = await newMember(o);
     const key = await newKey(o, { scopes: ['members:read'] });

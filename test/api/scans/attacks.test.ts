@@ -5,6 +5,7 @@ import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { PATTERNS } from '../../support/largest';
+import { slow } from '../../support/slow';
 import { codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -14,58 +15,61 @@ const TEXT = 'a-line-that-nobody-may-see-0123456789';
 const AWS = ['AKIA', 'Y3M2XTF6BQ4LZWNE'].join('');
 
 describe('scan: secrecy', () => {
-  it('neither the text nor its path is in D1, in the gate, on the queue, in the log or in an error', async () => {
-    const logged: string[] = [];
-    for (const level of ['log', 'warn', 'error', 'info'] as const)
-      vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.join(' ')));
-    const o = await newOrg();
-    const { id } = await newSecret(o, { name: 'A', value: VALUE });
-    const content = `${TEXT}\nkey = "${VALUE}"\n${AWS}\n`;
-    const path = 'a-folder-that-nobody-may-see/a.txt';
-    const answer = await o.post('/scans', { files: [{ path, content }] }, { 'Idempotency-Key': 'scan' });
-    expect(answer.json.findings.map(({ secret_id }: { secret_id?: string }) => secret_id)).toEqual([
-      id,
-      undefined,
-    ]);
-    await o.post('/scans?format=sarif', { text: content, revoke_live: true });
-    const refused = await o.post('/scans', {
-      text: content,
-      files: [{ path, content }],
-      [TEXT.slice(0, 30)]: 1,
-    });
-    expect(codeOf(refused)).toEqual([400, 'VALIDATION_FAILED']);
-    const audit = (await o.get('/audit-log')).text;
-    vi.restoreAllMocks();
-    const tables =
-      "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\' and name not like 'sqlite%'";
-    const stored = await inGate(o, (_gate, { storage }) =>
-      JSON.stringify(
-        storage.sql
-          .exec<{ name: string }>(tables)
-          .toArray()
-          .map(({ name }) => storage.sql.exec(`select * from "${name}"`).toArray()),
-      ),
-    );
-    const names = (await db.prepare(tables).all<{ name: string }>()).results;
-    const inDatabase = JSON.stringify(
-      await Promise.all(names.map(({ name }) => db.prepare(`select * from "${name}"`).all())),
-    );
-    expect(stored).toContain('SECRET_LEAKED');
-    expect(logged.join('\n')).toContain(o.id);
-    const everywhere = {
-      stored,
-      inDatabase,
-      audit,
-      logged: logged.join('\n'),
-      queued: JSON.stringify(faults.queued),
-      answer: answer.text,
-    };
-    for (const [where, text] of Object.entries(everywhere))
-      for (const needle of [VALUE, VALUE.slice(0, 12), TEXT, AWS, AWS.slice(4)])
-        expect(text.includes(needle), `${needle} in ${where}`).toBe(false);
-    for (const where of ['stored', 'inDatabase', 'audit', 'logged', 'queued'] as const)
-      expect(everywhere[where]).not.toContain('a-folder-that');
-  });
+  slow(
+    'neither the text nor its path is in D1, in the gate, on the queue, in the log or in an error',
+    async () => {
+      const logged: string[] = [];
+      for (const level of ['log', 'warn', 'error', 'info'] as const)
+        vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.join(' ')));
+      const o = await newOrg();
+      const { id } = await newSecret(o, { name: 'A', value: VALUE });
+      const content = `${TEXT}\nkey = "${VALUE}"\n${AWS}\n`;
+      const path = 'a-folder-that-nobody-may-see/a.txt';
+      const answer = await o.post('/scans', { files: [{ path, content }] }, { 'Idempotency-Key': 'scan' });
+      expect(answer.json.findings.map(({ secret_id }: { secret_id?: string }) => secret_id)).toEqual([
+        id,
+        undefined,
+      ]);
+      await o.post('/scans?format=sarif', { text: content, revoke_live: true });
+      const refused = await o.post('/scans', {
+        text: content,
+        files: [{ path, content }],
+        [TEXT.slice(0, 30)]: 1,
+      });
+      expect(codeOf(refused)).toEqual([400, 'VALIDATION_FAILED']);
+      const audit = (await o.get('/audit-log')).text;
+      vi.restoreAllMocks();
+      const tables =
+        "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\' and name not like 'sqlite%'";
+      const stored = await inGate(o, (_gate, { storage }) =>
+        JSON.stringify(
+          storage.sql
+            .exec<{ name: string }>(tables)
+            .toArray()
+            .map(({ name }) => storage.sql.exec(`select * from "${name}"`).toArray()),
+        ),
+      );
+      const names = (await db.prepare(tables).all<{ name: string }>()).results;
+      const inDatabase = JSON.stringify(
+        await Promise.all(names.map(({ name }) => db.prepare(`select * from "${name}"`).all())),
+      );
+      expect(stored).toContain('SECRET_LEAKED');
+      expect(logged.join('\n')).toContain(o.id);
+      const everywhere = {
+        stored,
+        inDatabase,
+        audit,
+        logged: logged.join('\n'),
+        queued: JSON.stringify(faults.queued),
+        answer: answer.text,
+      };
+      for (const [where, text] of Object.entries(everywhere))
+        for (const needle of [VALUE, VALUE.slice(0, 12), TEXT, AWS, AWS.slice(4)])
+          expect(text.includes(needle), `${needle} in ${where}`).toBe(false);
+      for (const where of ['stored', 'inDatabase', 'audit', 'logged', 'queued'] as const)
+        expect(everywhere[where]).not.toContain('a-folder-that');
+    },
+  );
 });
 
 describe('scan: oracle', () => {
@@ -83,7 +87,7 @@ describe('scan: oracle', () => {
     );
   });
 
-  it('comparing names with patterns takes bounded steps, and ends silently', async () => {
+  slow('comparing names with patterns takes bounded steps, and ends silently', async () => {
     const o = await newOrg();
     const name = (n: number) => `${'n'.repeat(250)}${1000 + n}`;
     for (let n = 0; n < 150; n += 10)
@@ -133,15 +137,18 @@ describe('scan: cost', () => {
     vi.restoreAllMocks();
   });
 
-  it('1 MiB of different words: 20,000 candidates are compared, and the rest is said to be left out', async () => {
-    const o = await newOrg();
-    const { id } = await newSecret(o, { name: 'A', value: VALUE });
-    const words = Array.from({ length: 80_000 }, (_, n) => `w-${n}-xyz`).join(' ');
-    const { json } = await o.post('/scans', { text: `${words.slice(0, 1_000_000)}\nKEY=${VALUE}` });
-    expect(json).toMatchObject({ findings: [{ secret_id: id, line: 2 }], truncated: true });
-  });
+  slow(
+    '1 MiB of different words: 20,000 candidates are compared, and the rest is said to be left out',
+    async () => {
+      const o = await newOrg();
+      const { id } = await newSecret(o, { name: 'A', value: VALUE });
+      const words = Array.from({ length: 80_000 }, (_, n) => `w-${n}-xyz`).join(' ');
+      const { json } = await o.post('/scans', { text: `${words.slice(0, 1_000_000)}\nKEY=${VALUE}` });
+      expect(json).toMatchObject({ findings: [{ secret_id: id, line: 2 }], truncated: true });
+    },
+  );
 
-  it('more findings than are listed: the first 1,000, and that there are more', async () => {
+  slow('more findings than are listed: the first 1,000, and that there are more', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: VALUE });
     const { json } = await o.post('/scans', { text: `${`${AWS}\n`.repeat(1200)}${VALUE}` });

@@ -8,6 +8,7 @@ import { newAgent, newKey, newProvider, newSession } from '../../support/credent
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newLink, view } from '../../support/shares';
+import { slow } from '../../support/slow';
 import { newTerminal, signInTerminal } from '../../support/terminal';
 import { DAY } from '../../support/time';
 import sarifSchema from '../../support/vectors/sarif-2.1.0.json';
@@ -81,7 +82,7 @@ describe('scan', () => {
     ]);
   });
 
-  it('scope: scans:write is needed, and nothing else', async () => {
+  slow('scope: scans:write is needed, and nothing else', async () => {
     const o = await newOrg();
     const writer = await newKey(o, { scopes: ['scans:write'] });
     expect((await scan(writer.o, AWS)).findings).toHaveLength(1);
@@ -94,7 +95,7 @@ describe('scan', () => {
     ).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('validation: text or files, not both, and no others', async () => {
+  slow('validation: text or files, not both, and no others', async () => {
     const o = await newOrg();
     for (const body of [
       {},
@@ -112,7 +113,7 @@ describe('scan', () => {
     expect((await scan(o, '')).findings).toEqual([]);
   });
 
-  it('stored value: is found anywhere in the text, with the secret that has it', async () => {
+  slow('stored value: is found anywhere in the text, with the secret that has it', async () => {
     const o = await newOrg();
     const value = 'correct horse battery';
     const { id } = await newSecret(o, { name: 'A', value });
@@ -152,7 +153,7 @@ describe('scan', () => {
     ]);
   });
 
-  it('stored value: a finding names the secret and its environment', async () => {
+  slow('stored value: a finding names the secret and its environment', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'billing/KEY', value: 'a-value-with-a-name', environment: 'staging' });
     expect((await scan(o, 'a-value-with-a-name')).findings).toMatchObject([
@@ -160,7 +161,7 @@ describe('scan', () => {
     ]);
   });
 
-  it('stored value: an ordinary word is not a finding, in any case or place', async () => {
+  slow('stored value: an ordinary word is not a finding, in any case or place', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'STAGE', value: 'development' });
     await newSecret(o, { name: 'NEAR', value: 'development1' });
@@ -171,7 +172,7 @@ describe('scan', () => {
     expect(findings).toMatchObject([{ secret_name: 'NEAR', line: 4 }]);
   });
 
-  it('allowed line: findings on a line with svc:allow are left out, and raise no event', async () => {
+  slow('allowed line: findings on a line with svc:allow are left out, and raise no event', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'a-value-in-a-test' });
     const text = `${AWS} # svc:allow\n"a-value-in-a-test" // svc:allow\n${o.token} svc:allow\n`;
@@ -312,36 +313,41 @@ describe('scan: tokens of this service', () => {
     expect((await scan(o, forged)).findings.filter(({ rule }) => rule === 'svc-token')).toEqual([]);
   });
 
-  it('revoke_live: revokes each kind by its own operation, the calling credential last, and says so', async () => {
-    const o = await newOrg();
-    const key = await newKey(o);
-    const session = await newSession(key.o);
-    const agent = await newAgent(o);
-    const provider = await newProvider(o);
-    const text = [o.token, session.token, agent.token.replace('svcag_', 'svc_agent_'), provider.token].join(
-      ' ',
-    );
-    const quiet = await scan(o, text);
-    expect(quiet.findings.map(({ live, revoked }) => [live, revoked])).toEqual(
-      Array(4).fill([true, undefined]),
-    );
-    const { findings } = await scan(o, { text, revoke_live: true });
-    expect(findings.map(({ live, revoked, is_caller }) => [live, revoked, is_caller])).toEqual([
-      [true, true, true],
-      [true, true, undefined],
-      [true, true, undefined],
-      [true, true, undefined],
-    ]);
-    for (const one of [o, session, agent]) expect((await whoami(one)).status).toBe(401);
-    expect((await whoami(key)).status).toBe(200);
-    const actions = (await key.o.get('/audit-log')).json.data.map(({ action }: { action: string }) => action);
-    for (const action of ['api_key.revoke', 'access_token.revoke', 'agent.revoke', 'provider_token.revoke'])
-      expect(actions).toContain(action);
-    // Again: nothing of it is live.
-    expect(
-      (await scan(key.o, { text, revoke_live: true })).findings.map(({ live, revoked }) => [live, revoked]),
-    ).toEqual(Array(4).fill([false, undefined]));
-  });
+  slow(
+    'revoke_live: revokes each kind by its own operation, the calling credential last, and says so',
+    async () => {
+      const o = await newOrg();
+      const key = await newKey(o);
+      const session = await newSession(key.o);
+      const agent = await newAgent(o);
+      const provider = await newProvider(o);
+      const text = [o.token, session.token, agent.token.replace('svcag_', 'svc_agent_'), provider.token].join(
+        ' ',
+      );
+      const quiet = await scan(o, text);
+      expect(quiet.findings.map(({ live, revoked }) => [live, revoked])).toEqual(
+        Array(4).fill([true, undefined]),
+      );
+      const { findings } = await scan(o, { text, revoke_live: true });
+      expect(findings.map(({ live, revoked, is_caller }) => [live, revoked, is_caller])).toEqual([
+        [true, true, true],
+        [true, true, undefined],
+        [true, true, undefined],
+        [true, true, undefined],
+      ]);
+      for (const one of [o, session, agent]) expect((await whoami(one)).status).toBe(401);
+      expect((await whoami(key)).status).toBe(200);
+      const actions = (await key.o.get('/audit-log')).json.data.map(
+        ({ action }: { action: string }) => action,
+      );
+      for (const action of ['api_key.revoke', 'access_token.revoke', 'agent.revoke', 'provider_token.revoke'])
+        expect(actions).toContain(action);
+      // Again: nothing of it is live.
+      expect(
+        (await scan(key.o, { text, revoke_live: true })).findings.map(({ live, revoked }) => [live, revoked]),
+      ).toEqual(Array(4).fill([false, undefined]));
+    },
+  );
 
   it('revoke_live: needs tokens:write, and does nothing without', async () => {
     const o = await newOrg();
@@ -354,7 +360,7 @@ describe('scan: tokens of this service', () => {
     expect((await whoami(key)).status).toBe(200);
   });
 
-  it('revoke_live: a session token that finds its key ends both with one call', async () => {
+  slow('revoke_live: a session token that finds its key ends both with one call', async () => {
     const o = await newOrg();
     const session = await newSession(o);
     const { findings } = await scan(session.o, { text: `${session.token} ${o.token}`, revoke_live: true });
@@ -364,7 +370,7 @@ describe('scan: tokens of this service', () => {
     for (const one of [o, session]) expect((await whoami(one)).status).toBe(401);
   });
 
-  it('share link: its key is live until the link ends, and is revoked with it', async () => {
+  slow('share link: its key is live until the link ends, and is revoked with it', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     const link = await newLink(o, secret.id, { max_views: 1 });
@@ -395,7 +401,7 @@ describe('scan: tokens of this service', () => {
     expect((await scan(await newOrg(), other.url)).findings[0]).not.toHaveProperty('live');
   });
 
-  it('enrolment link: its token is live until it is used or has expired', async () => {
+  slow('enrolment link: its token is live until it is used or has expired', async () => {
     const o = await newOrg();
     const { enrolment_url } = (
       await o.post('/members', { email: 'bob@example.com', name: 'Bob', role: 'viewer' })
@@ -452,14 +458,14 @@ describe('scan: tokens of terminals', () => {
     expect((await scan(o, text)).findings.map(({ live }) => live)).toEqual([false, false]);
   });
 
-  it('refresh token: one that its own terminal finds is the caller’s', async () => {
+  slow('refresh token: one that its own terminal finds is the caller’s', async () => {
     const { terminal } = await signedIn();
     const { findings } = await scan(terminal.o, { text: terminal.refreshToken, revoke_live: true });
     expect(findings).toMatchObject([{ live: true, is_caller: true, revoked: true }]);
     expect((await terminal.whoami()).status).toBe(401);
   });
 
-  it('device code: is found and is nobody’s, and one without its tag is none', async () => {
+  slow('device code: is found and is nobody’s, and one without its tag is none', async () => {
     const terminal = newTerminal();
     await terminal.start();
     const { device_code } = terminal.codes;
@@ -510,7 +516,7 @@ describe('scan: SECRET_LEAKED', () => {
 });
 
 describe('scan: interrupted', () => {
-  it('reply lost: the repeat answers, and raises the leak once', async () => {
+  slow('reply lost: the repeat answers, and raises the leak once', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
     for (const lost of [1, 2, 3]) {
@@ -524,7 +530,7 @@ describe('scan: interrupted', () => {
 });
 
 describe('scan: audit log', () => {
-  it('holds one entry for each scan, with counts', async () => {
+  slow('holds one entry for each scan, with counts', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
     const { id } = await scan(o, `${AWS} a-value-that-leaked ${o.token}`);
@@ -542,7 +548,7 @@ const problemsOf = (log: object) =>
     .errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
 
 describe('scan: SARIF', () => {
-  it('format=sarif: the response is valid by the schema, for all kinds of findings and paths', async () => {
+  slow('format=sarif: the response is valid by the schema, for all kinds of findings and paths', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
     const key = await newKey(o);
@@ -576,7 +582,7 @@ describe('scan: SARIF', () => {
     expect(problemsOf({ version: '2.1.0', runs: [{ tool: {} }] })).not.toEqual([]);
   });
 
-  it('format=sarif: answers SARIF 2.1.0', async () => {
+  slow('format=sarif: answers SARIF 2.1.0', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
     const answer = await o.post('/scans?format=sarif', {
@@ -626,7 +632,7 @@ describe('scan: SARIF', () => {
     expect(await marks(AWS, 'b.txt')).not.toEqual(first.slice(0, 1));
   });
 
-  it('format=sarif: it has what GitHub code scanning requires, and says what was left out', async () => {
+  slow('format=sarif: it has what GitHub code scanning requires, and says what was left out', async () => {
     const o = await newOrg();
     const { json } = await o.post('/scans?format=sarif', { text: AWS });
     const [rule] = json.runs[0].tool.driver.rules;

@@ -19,6 +19,7 @@ import { inGate } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { add, newMember, newTeam, ownerId } from '../../support/people';
 import { ERROR, idpOf, newIdp, newUser, person } from '../../support/scim';
+import { slow } from '../../support/slow';
 import { addConnection } from '../../support/sso';
 import { DAY } from '../../support/time';
 import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -29,7 +30,7 @@ const rowsOf = async (o: { get(path: string): Promise<{ json: { data: unknown } 
   JSON.stringify((await o.get('/members?limit=100')).json.data);
 
 describe('SCIM: who may call', () => {
-  it('SCIM: a token works for its organisation and on its paths alone', async () => {
+  slow('SCIM: a token works for its organisation and on its paths alone', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const idp = await newIdp(o);
@@ -50,7 +51,7 @@ describe('SCIM: who may call', () => {
     expect(who.json).toMatchObject({ kind: 'scim', id: idp.id, scopes: [], rate_limit: 1800 });
   });
 
-  it('SCIM: other credentials do nothing there', async () => {
+  slow('SCIM: other credentials do nothing there', async () => {
     const { o, browser } = await newSignedIn();
     const before = await rowsOf(o);
     for (const token of [o.token, (await newSession(o)).token, browser.token, (await newKey(o)).token]) {
@@ -67,7 +68,7 @@ describe('SCIM: who may call', () => {
     expect(await rowsOf(o)).toBe(before);
   });
 
-  it('SCIM: only a confirmed owner makes a token, which ends at once', async () => {
+  slow('SCIM: only a confirmed owner makes a token, which ends at once', async () => {
     const { o, browser } = await newSignedIn();
     const admin = await signIn(o, 'admin');
     expect(codeOf(await admin.o.post('/scim-tokens', { name: 'x' }))[0]).toBe(403);
@@ -113,7 +114,7 @@ describe('SCIM: members', () => {
     expect((await idp.post('/Groups', { displayName: 'g', members: [{ value: id }] })).status).toBe(400);
   });
 
-  it('SCIM: gives no role, no invitation and no session', async () => {
+  slow('SCIM: gives no role, no invitation and no session', async () => {
     const o = await newOrg();
     const idp = await newIdp(o);
     const { id } = await newUser(idp, {
@@ -241,7 +242,7 @@ describe('SCIM: members', () => {
     expect((await idp.post('/Users', again)).status).toBe(409);
   });
 
-  it('SCIM: ends sessions with the reply, and credentials where that is asked', async () => {
+  slow('SCIM: ends sessions with the reply, and credentials where that is asked', async () => {
     const { o } = await newSignedIn();
     const bob = await signIn(o, 'admin');
     const id = bob.member.id as string;
@@ -378,7 +379,7 @@ describe('SCIM: approvals', () => {
     expect(codeOf(await approve(fresh, approval))[0]).toBe(403);
   });
 
-  it('SCIM: ties nobody', async () => {
+  slow('SCIM: ties nobody', async () => {
     const { o, ann, asked, bob } = await newOffice();
     const idp = await newIdp(o);
     // SCIM touches both who asks and who decides; Ann was resumed eight days ago.
@@ -417,7 +418,7 @@ describe('SCIM: groups', () => {
     expect((await o.get(`/teams/${team}/members`)).json.data.length).toBe(1);
   });
 
-  it('SCIM: a person whom a person added stays in the team', async () => {
+  slow('SCIM: a person whom a person added stays in the team', async () => {
     const o = await newOrg();
     const idp = await newIdp(o);
     const { id } = await newMember(o, 'viewer');
@@ -502,7 +503,7 @@ describe('SCIM: hostile input', () => {
     expect(await rowsOf(o)).toBe(before);
   });
 
-  it('SCIM: keys of prototypes are attributes that it does not know', async () => {
+  slow('SCIM: keys of prototypes are attributes that it does not know', async () => {
     const o = await newOrg();
     const idp = await newIdp(o);
     const { id } = await newUser(idp);

@@ -1,6 +1,7 @@
 // What Okta and Entra send, step by step as their documentation and their validators have it.
 import { describe, expect, it } from 'vitest';
 import { ERROR, GROUP, LIST, newIdp, newUser, person, USER } from '../../support/scim';
+import { slow } from '../../support/slow';
 import { newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -65,7 +66,7 @@ describe('SCIM: the SPEC test of Okta', () => {
     ]);
   });
 
-  it('SCIM: Okta suspends without a path, resumes by PUT, and fills groups', async () => {
+  slow('SCIM: Okta suspends without a path, resumes by PUT, and fills groups', async () => {
     const o = await newOrg();
     const idp = await newIdp(o);
     const { id } = await newUser(idp);
@@ -198,7 +199,7 @@ describe('SCIM: the validator of Entra', () => {
     expect(await members()).toEqual([]);
   });
 
-  it('SCIM: discovery says what is supported, 405 before 415', async () => {
+  slow('SCIM: discovery says what is supported, 405 before 415', async () => {
     const idp = await newIdp(await newOrg());
     const { json: config } = await idp.get('/ServiceProviderConfig');
     expect(config).toMatchObject({

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy } from '../../support/approvals';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { slow } from '../../support/slow';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -37,7 +38,7 @@ async function newPair() {
 }
 
 describe('compare environments: the state of each name', () => {
-  it('is told with version and time, from keyed digests, without a read of a value', async () => {
+  slow('is told with version and time, from keyed digests, without a read of a value', async () => {
     const o = await newPair();
     await put(o, 'production', 'OTHER', 'three');
     faults.d1 = 0;
@@ -68,7 +69,7 @@ describe('compare environments: the state of each name', () => {
     expect((await o.get('/audit-log?action=secret.read,secret.read_all')).json.data).toEqual([]);
   });
 
-  it('covers several environments, by id or slug, a prefix, and pages', async () => {
+  slow('covers several environments, by id or slug, a prefix, and pages', async () => {
     const o = await newPair();
     await put(o, 'development', 'OTHER', 'one');
     const { data } = (await o.get('/environments')).json;
@@ -91,19 +92,22 @@ describe('compare environments: the state of each name', () => {
     expect(names).toEqual(['LEFT', 'OTHER', 'RIGHT', 'SAME']);
   });
 
-  it('is not that of a deleted secret, and says of an expired or revoked one only that it exists', async () => {
-    const o = await newPair();
-    const idOf = async (name: string) =>
-      (await o.get(`/secrets?environment=staging&prefix=${name}`)).json.data[0].id;
-    await o.del(`/secrets/${await idOf('SAME')}`);
-    await o.call('PUT', '/secrets/by-name/OTHER?environment=staging', { value: 'two', ttlSeconds: 60 });
-    expect((await statuses(o)).OTHER).toEqual(['same', 'same']);
-    faults.clock = Date.now() + 61_000;
-    expect(await statuses(o)).toMatchObject({ SAME: ['absent', 'present'], OTHER: ['present', 'present'] });
-    faults.clock = null;
-  });
+  slow(
+    'is not that of a deleted secret, and says of an expired or revoked one only that it exists',
+    async () => {
+      const o = await newPair();
+      const idOf = async (name: string) =>
+        (await o.get(`/secrets?environment=staging&prefix=${name}`)).json.data[0].id;
+      await o.del(`/secrets/${await idOf('SAME')}`);
+      await o.call('PUT', '/secrets/by-name/OTHER?environment=staging', { value: 'two', ttlSeconds: 60 });
+      expect((await statuses(o)).OTHER).toEqual(['same', 'same']);
+      faults.clock = Date.now() + 61_000;
+      expect(await statuses(o)).toMatchObject({ SAME: ['absent', 'present'], OTHER: ['present', 'present'] });
+      faults.clock = null;
+    },
+  );
 
-  it('refuses what is no list of different environments', async () => {
+  slow('refuses what is no list of different environments', async () => {
     const o = await newPair();
     for (const query of [
       '',

@@ -5,6 +5,7 @@ import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { problemOf } from '../../model/invariants';
 import { newKey, newProvider } from '../../support/credentials';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import {
   type Answer,
   type Caller,
@@ -77,7 +78,7 @@ describe('generate', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('integrity: D1 stores generated for every version, under its MAC', async () => {
+  slow('integrity: D1 stores generated for every version, under its MAC', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'password' });
     await o.post(`/secrets/${id}/rotate`);
@@ -146,7 +147,7 @@ describe('rotate', () => {
       expect(pathsOf(await o.post(`/secrets/${id}/rotate`, body))).toEqual(['value']);
   });
 
-  it('concurrency: a value that is set between the two steps of the request stays', async () => {
+  slow('concurrency: a value that is set between the two steps of the request stays', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'ssh_key', value: 'given' });
     let asked = false;
@@ -188,7 +189,7 @@ describe('rotate', () => {
 });
 
 describe('generate: create', () => {
-  it('generates the value of a new secret, and shows it once', async () => {
+  slow('generates the value of a new secret, and shows it once', async () => {
     const o = await newOrg();
     const forms: Record<string, [RegExp, RegExp | null]> = {
       password: [/^[\w\-.~]{32}$/, null],

@@ -7,6 +7,7 @@ import { prefixesOf } from '../../../src/domains/secrets/gate/selection';
 import type { Core } from '../../../src/gate/core';
 import { newKey } from '../../support/credentials';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -17,50 +18,56 @@ const put = async (o: Caller, name: string, environment = 'production') =>
 const namesOf = (data: { name: string }[]) => data.map(({ name }) => name);
 
 describe('list secrets: sort=name', () => {
-  it('lists an environment in name order, page by page, regardless of concurrent creates and deletes', async () => {
-    const o = await newOrg();
-    const ids = new Map<string, string>();
-    for (const name of ['b', 'd', 'a', 'c/1', 'e']) ids.set(name, await put(o, name));
-    await put(o, 'elsewhere', 'staging');
-    const first = (await o.get('/secrets?environment=production&sort=name&limit=2')).json;
-    expect(namesOf(first.data)).toEqual(['a', 'b']);
-    await put(o, 'aa');
-    await o.del(`/secrets/${ids.get('d')}`);
-    const next = (
-      await o.get(`/secrets?environment=production&sort=name&limit=2&cursor=${first.next_cursor}`)
-    ).json;
-    expect(namesOf(next.data)).toEqual(['c/1', 'e']);
-    expect(next.has_more).toBe(false);
-    expect(namesOf((await o.get('/secrets?environment=production&sort=name&prefix=c/')).json.data)).toEqual([
-      'c/1',
-    ]);
-  });
+  slow(
+    'lists an environment in name order, page by page, regardless of concurrent creates and deletes',
+    async () => {
+      const o = await newOrg();
+      const ids = new Map<string, string>();
+      for (const name of ['b', 'd', 'a', 'c/1', 'e']) ids.set(name, await put(o, name));
+      await put(o, 'elsewhere', 'staging');
+      const first = (await o.get('/secrets?environment=production&sort=name&limit=2')).json;
+      expect(namesOf(first.data)).toEqual(['a', 'b']);
+      await put(o, 'aa');
+      await o.del(`/secrets/${ids.get('d')}`);
+      const next = (
+        await o.get(`/secrets?environment=production&sort=name&limit=2&cursor=${first.next_cursor}`)
+      ).json;
+      expect(namesOf(next.data)).toEqual(['c/1', 'e']);
+      expect(next.has_more).toBe(false);
+      expect(namesOf((await o.get('/secrets?environment=production&sort=name&prefix=c/')).json.data)).toEqual(
+        ['c/1'],
+      );
+    },
+  );
 
-  it('lists all environments in name order, page by page, and none twice where names are the same', async () => {
-    const o = await newOrg();
-    for (const name of ['b', 'a/1', 'c']) await put(o, name);
-    for (const name of ['c', 'a/1', 'a-1']) await put(o, name, 'staging');
-    const gone = await put(o, 'aa', 'development');
-    await put(o, 'a/1', 'development');
-    await o.del(`/secrets/${gone}`);
-    const placed = (data: { name: string; environment: string }[]) =>
-      data.map(({ name, environment }) => `${name} ${environment}`);
-    const whole = placed((await o.get('/secrets?sort=name')).json.data);
-    expect(whole.map((one) => one.split(' ')[0])).toEqual(['a-1', 'a/1', 'a/1', 'a/1', 'b', 'c', 'c']);
-    expect(new Set(whole).size).toBe(7);
-    for (const limit of [1, 2, 3]) {
-      const pages: string[] = [];
-      for (let more: string | null = ''; more !== null; ) {
-        const { json } = await o.get(`/secrets?sort=name&limit=${limit}${more}`);
-        pages.push(...placed(json.data));
-        more = json.next_cursor && `&cursor=${json.next_cursor}`;
+  slow(
+    'lists all environments in name order, page by page, and none twice where names are the same',
+    async () => {
+      const o = await newOrg();
+      for (const name of ['b', 'a/1', 'c']) await put(o, name);
+      for (const name of ['c', 'a/1', 'a-1']) await put(o, name, 'staging');
+      const gone = await put(o, 'aa', 'development');
+      await put(o, 'a/1', 'development');
+      await o.del(`/secrets/${gone}`);
+      const placed = (data: { name: string; environment: string }[]) =>
+        data.map(({ name, environment }) => `${name} ${environment}`);
+      const whole = placed((await o.get('/secrets?sort=name')).json.data);
+      expect(whole.map((one) => one.split(' ')[0])).toEqual(['a-1', 'a/1', 'a/1', 'a/1', 'b', 'c', 'c']);
+      expect(new Set(whole).size).toBe(7);
+      for (const limit of [1, 2, 3]) {
+        const pages: string[] = [];
+        for (let more: string | null = ''; more !== null; ) {
+          const { json } = await o.get(`/secrets?sort=name&limit=${limit}${more}`);
+          pages.push(...placed(json.data));
+          more = json.next_cursor && `&cursor=${json.next_cursor}`;
+        }
+        expect(pages).toEqual(whole);
       }
-      expect(pages).toEqual(whole);
-    }
-    expect(placed((await o.get('/secrets?sort=name&prefix=a/&type=generic')).json.data)).toEqual(
-      whole.slice(1, 4),
-    );
-  });
+      expect(placed((await o.get('/secrets?sort=name&prefix=a/&type=generic')).json.data)).toEqual(
+        whole.slice(1, 4),
+      );
+    },
+  );
 
   it('lists of all environments only those, and only the names, that a limited credential may list', async () => {
     const o = await newOrg();
@@ -87,7 +94,7 @@ describe('list secrets: sort=name', () => {
     expect([other.status, other.json.error.code]).toEqual([400, 'INVALID_CURSOR']);
   });
 
-  it('shows a limited credential the names that it reaches, and no others', async () => {
+  slow('shows a limited credential the names that it reaches, and no others', async () => {
     const o = await newOrg();
     for (const name of ['app/1', 'app/2', 'db']) await put(o, name);
     const limited = await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*'] });
@@ -112,7 +119,7 @@ describe('list secrets: id', () => {
     expect((await o.get(`/secrets?id=${id}`)).json.data).toMatchObject([{ id, status: 'deleted' }]);
   });
 
-  it("returns nothing out of the caller's reach, in its own organisation or another", async () => {
+  slow("returns nothing out of the caller's reach, in its own organisation or another", async () => {
     const o = await newOrg();
     const other = await newOrg();
     const id = await put(o, 'db');
@@ -125,7 +132,7 @@ describe('list secrets: id', () => {
 describe('list secrets: delimiter', () => {
   const at = (query: string) => `/secrets?environment=production&delimiter=/${query}`;
 
-  it('lists the folders and then the secrets directly below a prefix', async () => {
+  slow('lists the folders and then the secrets directly below a prefix', async () => {
     const o = await newOrg();
     for (const name of ['a/1', 'a/b/2', 'a/b/3', 'a.txt', 'b', 'c/4', 'c/d']) await put(o, name);
     await put(o, 'elsewhere/1', 'staging');
@@ -146,7 +153,7 @@ describe('list secrets: delimiter', () => {
       expect((await o.get(refused)).status, refused).toBe(400);
   });
 
-  it('pages folders and secrets together, regardless of concurrent creates and deletes', async () => {
+  slow('pages folders and secrets together, regardless of concurrent creates and deletes', async () => {
     const o = await newOrg();
     for (const name of ['a/1', 'b/1', 'c/1', 'x', 'y']) await put(o, name);
     const first = (await o.get(at('&limit=2'))).json;
@@ -163,7 +170,7 @@ describe('list secrets: delimiter', () => {
       ).toBe(400);
   });
 
-  it('shows a folder only for a matching secret, and not for a deleted one', async () => {
+  slow('shows a folder only for a matching secret, and not for a deleted one', async () => {
     const o = await newOrg();
     await put(o, 'keys/1');
     await o.post('/secrets', {
@@ -199,7 +206,7 @@ describe('list secrets: delimiter', () => {
     expect((await elsewhere.o.get(at(''))).status).toBe(403);
   });
 
-  it('reads no name before the one after which it goes on', async () => {
+  slow('reads no name before the one after which it goes on', async () => {
     const o = await newOrg();
     for (let n = 0; n < 12; n++) await put(o, `n${String(n).padStart(2, '0')}`);
     const [environment] = await inCore(o, ({ rows }) =>

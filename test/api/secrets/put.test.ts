@@ -2,12 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { slow } from '../../support/slow';
 import { codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
 describe('PUT by name', () => {
-  it('creates a secret of type generic, and then updates it', async () => {
+  slow('creates a secret of type generic, and then updates it', async () => {
     const o = await newOrg();
     const call = (body: unknown, headers?: Record<string, string>) =>
       o.call('PUT', '/secrets/by-name/app/db', body, headers);
@@ -29,7 +30,7 @@ describe('PUT by name', () => {
     expect(actions).toEqual(['secret.read', 'secret.update', 'secret.create']);
   });
 
-  it('an equal value makes no version, if the caller may read it', async () => {
+  slow('an equal value makes no version, if the caller may read it', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'S', value: 'same' });
     expect((await o.call('PUT', '/secrets/by-name/S', { value: 'same' })).json.version).toBe(1);
@@ -49,19 +50,22 @@ describe('PUT by name', () => {
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"v2"']);
   });
 
-  it('concurrency: twenty concurrent requests create one secret, with consecutive versions and none lost', async () => {
-    const o = await newOrg();
-    faults.delay = 10;
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => o.call('PUT', '/secrets/by-name/HOT', { value: `value ${n}` })),
-    );
-    faults.delay = 0;
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1);
-    expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(
-      Array.from({ length: 20 }, (_, n) => n + 1),
-    );
-  });
+  slow(
+    'concurrency: twenty concurrent requests create one secret, with consecutive versions and none lost',
+    async () => {
+      const o = await newOrg();
+      faults.delay = 10;
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => o.call('PUT', '/secrets/by-name/HOT', { value: `value ${n}` })),
+      );
+      faults.delay = 0;
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+      expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1);
+      expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(
+        Array.from({ length: 20 }, (_, n) => n + 1),
+      );
+    },
+  );
 
   it('concurrency: two requests right after a DELETE create one secret, and the other updates it', async () => {
     const o = await newOrg();
@@ -76,7 +80,7 @@ describe('PUT by name', () => {
     }
   });
 
-  it('concurrency: requests that race DELETE, restore and a provider all succeed', async () => {
+  slow('concurrency: requests that race DELETE, restore and a provider all succeed', async () => {
     const o = await newOrg();
     const provider = await newProvider(o);
     faults.delay = 5;

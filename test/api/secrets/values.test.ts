@@ -6,6 +6,7 @@ import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { type Caller, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -36,7 +37,7 @@ async function pagesOf(o: Caller, query: string) {
 }
 
 describe('bulk read: all values of an environment', () => {
-  it('takes one gate call for 8 MiB, no D1, and at most 16 MiB an answer or page', async () => {
+  slow('takes one gate call for 8 MiB, no D1, and at most 16 MiB an answer or page', async () => {
     const o = await newOrg();
     await fill(o, 256);
     Object.assign(faults, { gate: 0, d1: 0 });
@@ -59,7 +60,7 @@ describe('bulk read: all values of an environment', () => {
     expect(Object.keys((await o.get(`${VALUES}?prefix=A0`)).json.values)).toHaveLength(100);
   });
 
-  it('shows one point in time, also if values change between two pages', async () => {
+  slow('shows one point in time, also if values change between two pages', async () => {
     const o = await newOrg();
     const first = (await o.post('/secrets', { name: 'A', type: 'generic', value: '0' })).json.id;
     await fill(o, 100);
@@ -96,26 +97,29 @@ describe('bulk read: all values of an environment', () => {
     expect([A, Z]).toEqual(['9', '9']);
   });
 
-  it('audit log: the entry of each page says what was withheld, even if the set changed between two pages', async () => {
-    const { o } = await newOffice();
-    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
-    const held = (await o.post('/secrets', { name: 'HELD', type: 'generic', value: '0' })).json.id;
-    const first = (await o.post('/secrets', { name: 'A', type: 'generic', value: '0' })).json.id;
-    await fill(o, 100);
-    const last = (await o.post('/secrets', { name: 'Z', type: 'generic', value: '0' })).json.id;
-    await inCore(o, (core) => ciphertexts(core).drop(last));
-    const call = holdNext();
-    const all = o.get(VALUES);
-    await call.held();
-    expect((await o.patch(`/secrets/${first}`, { value: '1' })).status).toBe(200);
-    call.release();
-    expect((await all).json.withheld).toEqual(['HELD']);
-    const entries = (await o.get('/audit-log?action=secret.read_all')).json.data;
-    expect(entries.length).toBeGreaterThan(2);
-    expect(entries.at(-1).withheld).toEqual([held]);
-    const digests = new Set(entries.map((entry: { withheld_digest?: string }) => entry.withheld_digest));
-    expect([...digests]).toEqual([entries.at(-1).withheld_digest]);
-  });
+  slow(
+    'audit log: the entry of each page says what was withheld, even if the set changed between two pages',
+    async () => {
+      const { o } = await newOffice();
+      await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
+      const held = (await o.post('/secrets', { name: 'HELD', type: 'generic', value: '0' })).json.id;
+      const first = (await o.post('/secrets', { name: 'A', type: 'generic', value: '0' })).json.id;
+      await fill(o, 100);
+      const last = (await o.post('/secrets', { name: 'Z', type: 'generic', value: '0' })).json.id;
+      await inCore(o, (core) => ciphertexts(core).drop(last));
+      const call = holdNext();
+      const all = o.get(VALUES);
+      await call.held();
+      expect((await o.patch(`/secrets/${first}`, { value: '1' })).status).toBe(200);
+      call.release();
+      expect((await all).json.withheld).toEqual(['HELD']);
+      const entries = (await o.get('/audit-log?action=secret.read_all')).json.data;
+      expect(entries.length).toBeGreaterThan(2);
+      expect(entries.at(-1).withheld).toEqual([held]);
+      const digests = new Set(entries.map((entry: { withheld_digest?: string }) => entry.withheld_digest));
+      expect([...digests]).toEqual([entries.at(-1).withheld_digest]);
+    },
+  );
 });
 
 /** An organisation with these secrets in production, whose values are their names. */
@@ -129,7 +133,7 @@ async function orgWith(...names: string[]) {
 describe('bulk read: prefixes', () => {
   const NAMES = ['OTHER', 'base/A', 'base/B', 'base/eu/A', 'eu', 'eu/B', 'eu/C'];
 
-  it('returns the names with any of the prefixes, each once', async () => {
+  slow('returns the names with any of the prefixes, each once', async () => {
     const { o } = await orgWith(...NAMES);
     const { json } = await o.get(`${VALUES}?prefix=eu/&prefix=base/&prefix=eu/&prefix=base/eu`);
     expect(Object.keys(json.values).sort()).toEqual(['base/A', 'base/B', 'base/eu/A', 'eu/B', 'eu/C']);
@@ -165,15 +169,18 @@ describe('bulk read: prefixes', () => {
     expect(Object.assign({}, ...pages.map(({ values }) => values))).toEqual(expected);
   });
 
-  it('a later one that is held, or outside of the caller’s names, is judged by what the caller may read', async () => {
-    const { o } = await newOffice();
-    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['eu/HELD'] } });
-    for (const name of ['base/HELD', 'eu/HELD', 'base/FAR', 'eu/FAR'])
-      await newSecret(o, { name, value: name });
-    const key = (await newKey(o, { scopes: ['secrets:read'], secrets: ['base/*', 'eu/HELD'] })).o;
-    const { json } = await key.get(`${VALUES}?prefix=base/&prefix=eu/&strip_prefix=true`);
-    expect([json.values, json.withheld]).toEqual([{ FAR: 'base/FAR' }, ['eu/HELD']]);
-  });
+  slow(
+    'a later one that is held, or outside of the caller’s names, is judged by what the caller may read',
+    async () => {
+      const { o } = await newOffice();
+      await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['eu/HELD'] } });
+      for (const name of ['base/HELD', 'eu/HELD', 'base/FAR', 'eu/FAR'])
+        await newSecret(o, { name, value: name });
+      const key = (await newKey(o, { scopes: ['secrets:read'], secrets: ['base/*', 'eu/HELD'] })).o;
+      const { json } = await key.get(`${VALUES}?prefix=base/&prefix=eu/&strip_prefix=true`);
+      expect([json.values, json.withheld]).toEqual([{ FAR: 'base/FAR' }, ['eu/HELD']]);
+    },
+  );
 
   it('audit log: an entry names all prefixes, and a containment report counts each', async () => {
     const { o, ids } = await orgWith('a/1', 'b/1', 'c/1');
@@ -195,7 +202,7 @@ describe('bulk read: prefixes', () => {
 });
 
 describe('bulk read: expiry', () => {
-  it('says when secrets expire, of those that do; another end is another ETag', async () => {
+  slow('says when secrets expire, of those that do; another end is another ETag', async () => {
     const { o, ids } = await orgWith('A', 'B');
     const before = await o.get(VALUES);
     expect(before.json).not.toHaveProperty('expires_at');
@@ -209,7 +216,7 @@ describe('bulk read: expiry', () => {
 });
 
 describe('bulk read: pages', () => {
-  it('show everything once, with an ETag each', async () => {
+  slow('show everything once, with an ETag each', async () => {
     const names = Array.from({ length: 7 }, (_, i) => `N${i}`);
     const { o } = await orgWith(...names);
     const pages = await pagesOf(o, 'limit=3');

@@ -8,6 +8,7 @@ import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { type NewLink, newLink, view } from '../../support/shares';
+import { few, slow } from '../../support/slow';
 import {
   type Answer,
   BOOTSTRAP,
@@ -188,7 +189,7 @@ it('share link: links of a member are revoked with the member, and with a contai
   expect(codeOf(await view(link))).toEqual(GONE);
 });
 
-it('share link: nothing is left of one that has ended by use, revocation or deletion', async () => {
+slow('share link: nothing is left of one that has ended by use, revocation or deletion', async () => {
   const o = await newOrg();
   const secret = await newSecret(o);
   const links = [
@@ -272,7 +273,7 @@ describe('share link: passphrase', () => {
     expect(codeOf(await view(link, '\u00e9t\u00e9'))).toEqual(GONE);
   });
 
-  it('ten wrong ones at a time end the link, and no more than ten are judged', async () => {
+  slow('ten wrong ones at a time end the link, and no more than ten are judged', async () => {
     const o = await newOrg();
     const link = await newLink(o, (await newSecret(o)).id, { passphrase: 'right' });
     const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => view(link, `wrong ${i}`)));
@@ -281,44 +282,47 @@ describe('share link: passphrase', () => {
     expect(codeOf(await view(link, 'right'))).toEqual(GONE);
   });
 
-  it('is stretched only for a live link that has one, below the limits of the key and of the address', async () => {
-    const o = await newOrg();
-    const { id } = await newSecret(o);
-    const link = await newLink(o, id, { passphrase: 'right' });
-    const open = await newLink(o, id);
-    const revoked = await newLink(o, id, { passphrase: 'right' });
-    await o.del(`/secrets/${id}/shares/${revoked.id}`);
-    // Stretching begins by composing the letters of the passphrase.
-    const normalize = vi.spyOn(String.prototype, 'normalize');
-    const stretched = () => normalize.mock.contexts.filter((text) => String(text) === 'attempt').length;
-    const ip = '192.0.2.210';
-    const other = '192.0.2.211';
-    expect(codeOf(await view(revoked, 'attempt'))).toEqual(GONE);
-    expect(codeOf(await view({ id: newId('shr'), key: link.key }, 'attempt'))).toEqual(GONE);
-    expect((await view(open, 'attempt')).status).toBe(200);
-    expect(stretched()).toBe(0);
-    expect(codeOf(await view(link, 'attempt', other))).toEqual([403, 'PASSPHRASE_WRONG']);
-    expect(stretched()).toBe(1);
-    // Past the limit of an address.
-    for (let n = 0; n < 21; n++) await view({ id: link.id, key: 'none' }, 'attempt', ip);
-    expect(codeOf(await view(link, 'attempt', ip))).toEqual([429, 'RATE_LIMITED']);
-    expect((await view(open, 'attempt', ip)).status).toBe(200);
-    // Past the limit of the key.
-    for (let n = 0; n < 200; n++) await view({ id: newId('shr'), key: link.key }, undefined);
-    expect(codeOf(await view(link, 'attempt', other))).toEqual([429, 'RATE_LIMITED']);
-    expect(stretched()).toBe(1);
-    normalize.mockRestore();
-    expect((await o.get(`/secrets/${id}/shares`)).json.data).toHaveLength(2);
-  });
+  slow(
+    'is stretched only for a live link that has one, below the limits of the key and of the address',
+    async () => {
+      const o = await newOrg();
+      const { id } = await newSecret(o);
+      const link = await newLink(o, id, { passphrase: 'right' });
+      const open = await newLink(o, id);
+      const revoked = await newLink(o, id, { passphrase: 'right' });
+      await o.del(`/secrets/${id}/shares/${revoked.id}`);
+      // Stretching begins by composing the letters of the passphrase.
+      const normalize = vi.spyOn(String.prototype, 'normalize');
+      const stretched = () => normalize.mock.contexts.filter((text) => String(text) === 'attempt').length;
+      const ip = '192.0.2.210';
+      const other = '192.0.2.211';
+      expect(codeOf(await view(revoked, 'attempt'))).toEqual(GONE);
+      expect(codeOf(await view({ id: newId('shr'), key: link.key }, 'attempt'))).toEqual(GONE);
+      expect((await view(open, 'attempt')).status).toBe(200);
+      expect(stretched()).toBe(0);
+      expect(codeOf(await view(link, 'attempt', other))).toEqual([403, 'PASSPHRASE_WRONG']);
+      expect(stretched()).toBe(1);
+      // Past the limit of an address.
+      for (let n = 0; n < 21; n++) await view({ id: link.id, key: 'none' }, 'attempt', ip);
+      expect(codeOf(await view(link, 'attempt', ip))).toEqual([429, 'RATE_LIMITED']);
+      expect((await view(open, 'attempt', ip)).status).toBe(200);
+      // Past the limit of the key.
+      for (let n = 0; n < 200; n++) await view({ id: newId('shr'), key: link.key }, undefined);
+      expect(codeOf(await view(link, 'attempt', other))).toEqual([429, 'RATE_LIMITED']);
+      expect(stretched()).toBe(1);
+      normalize.mockRestore();
+      expect((await o.get(`/secrets/${id}/shares`)).json.data).toHaveLength(2);
+    },
+  );
 
-  it('one that is sent to a link without is ignored', async () => {
+  slow('one that is sent to a link without is ignored', async () => {
     const o = await newOrg();
     const link = await newLink(o, (await newSecret(o, { value: 'open' })).id);
     expect((await view(link, 'whatever')).json.value).toBe('open');
   });
 });
 
-it('rate limit: refused views are limited by address, and a right one is not held up', async () => {
+slow('rate limit: refused views are limited by address, and a right one is not held up', async () => {
   const o = await newOrg();
   const link = await newLink(o, (await newSecret(o)).id);
   const ip = '192.0.2.200';
@@ -329,7 +333,7 @@ it('rate limit: refused views are limited by address, and a right one is not hel
   expect((await view(link, undefined, ip)).status).toBe(200);
 });
 
-it('rate limit: one key allows at most about 200 lookups a minute, across ids', async () => {
+slow('rate limit: one key allows at most about 200 lookups a minute, across ids', async () => {
   const o = await newOrg();
   const link = await newLink(o, (await newSecret(o)).id, { max_views: 1 });
   await view(link);
@@ -362,7 +366,7 @@ describe('share link: race', () => {
     'the deletion of its secret': (o, secret) => o.del(`/secrets/${secret}`),
     'the containment of its maker': (o, _secret, _link, key) => o.post(`/credentials/${key}/contain`, {}),
   };
-  it.each(Object.keys(enders))('a view and %s', async (name) => {
+  it.each(few(Object.keys(enders), 1))('a view and %s', async (name) => {
     const o = await newOrg();
     for (let i = 0; i < 6; i++) {
       const { id } = await newSecret(o);
@@ -383,33 +387,36 @@ describe('share link: race', () => {
   });
 });
 
-it('restore: links with large values stay, and a link that the backup holds with more views left does not come back', async () => {
-  const o = await newOrg();
-  const { id } = await newSecret(o, { value: 'x'.repeat(65_536) });
-  const spent = await newLink(o, id, { max_views: 1 });
-  const links = [];
-  for (let i = 0; i < 30; i++) links.push(await newLink(o, id, { max_views: 2 }));
-  const { results: backup } = await db
-    .prepare('select * from shares where org_id = ?')
-    .bind(o.id)
-    .all<Record<string, unknown>>();
-  const [first] = links as [(typeof links)[number]];
-  await view(spent);
-  await view(first);
-  for (const row of backup)
-    await db
-      .prepare(
-        `insert or replace into shares (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
-      )
-      .bind(...Object.values(row))
-      .run();
-  const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, {
-    token: BOOTSTRAP,
-    body: { reason: 'a test' },
-  });
-  expect(adopted.status).toBe(200);
-  expect(codeOf(await view(spent))).toEqual(GONE);
-  expect((await view(first)).status).toBe(200);
-  expect(codeOf(await view(first))).toEqual(GONE);
-  expect((await view(links[29] as NewLink)).json.value).toHaveLength(65_536);
-});
+slow(
+  'restore: links with large values stay, and a link that the backup holds with more views left does not come back',
+  async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'x'.repeat(65_536) });
+    const spent = await newLink(o, id, { max_views: 1 });
+    const links = [];
+    for (let i = 0; i < 30; i++) links.push(await newLink(o, id, { max_views: 2 }));
+    const { results: backup } = await db
+      .prepare('select * from shares where org_id = ?')
+      .bind(o.id)
+      .all<Record<string, unknown>>();
+    const [first] = links as [(typeof links)[number]];
+    await view(spent);
+    await view(first);
+    for (const row of backup)
+      await db
+        .prepare(
+          `insert or replace into shares (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
+        )
+        .bind(...Object.values(row))
+        .run();
+    const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, {
+      token: BOOTSTRAP,
+      body: { reason: 'a test' },
+    });
+    expect(adopted.status).toBe(200);
+    expect(codeOf(await view(spent))).toEqual(GONE);
+    expect((await view(first)).status).toBe(200);
+    expect(codeOf(await view(first))).toEqual(GONE);
+    expect((await view(links[29] as NewLink)).json.value).toHaveLength(65_536);
+  },
+);

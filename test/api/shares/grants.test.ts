@@ -7,6 +7,7 @@ import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
 import { newLink, view } from '../../support/shares';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -19,7 +20,7 @@ const grant = (type: string, id: string, fields: object = {}) => ({
 });
 
 describe('share by grant', () => {
-  it('gives a member this secret and no other', async () => {
+  slow('gives a member this secret and no other', async () => {
     const o = await newOrg();
     const secret = await newSecret(o, { name: 'app/a' });
     const other = await newSecret(o, { name: 'app/ab' });
@@ -60,7 +61,7 @@ describe('share by grant', () => {
     expect((await o.get(`/grants/${made.json.id}`)).status).toBe(404);
   });
 
-  it('requires an existing member or team; nothing else', async () => {
+  slow('requires an existing member or team; nothing else', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     expect((await o.post(`/secrets/${id}/share`, grant('team', await newTeam(o)))).status).toBe(201);
@@ -92,7 +93,7 @@ describe('share by grant, with an agent', () => {
     return { o, agent, inside, secret, other, share };
   }
 
-  it('gives it this secret in addition to its own, until it is revoked', async () => {
+  slow('gives it this secret in addition to its own, until it is revoked', async () => {
     const { o, agent, inside, secret, other, share } = await newWorld();
     const reads = async () =>
       Promise.all(
@@ -120,7 +121,7 @@ describe('share by grant, with an agent', () => {
     expect(await reads()).toEqual([200, 403, 403]);
   });
 
-  it('ends with the agent, with its creator, and by expiry', async () => {
+  slow('ends with the agent, with its creator, and by expiry', async () => {
     const { o, agent, secret, share } = await newWorld();
     const session = await newSession(o);
     expect((await share(session.o, agent.id)).status).toBe(201);
@@ -162,7 +163,7 @@ describe('share by grant, with an agent', () => {
     ).toBe(403);
   });
 
-  it('to an agent of this organisation, only through this route', async () => {
+  slow('to an agent of this organisation, only through this route', async () => {
     const { o, agent, share } = await newWorld();
     const theirs = await newAgent(await newOrg());
     for (const id of [theirs.id, o.keyId, 'agt_none'])
@@ -173,7 +174,7 @@ describe('share by grant, with an agent', () => {
 });
 
 describe('share by grant: list of shares', () => {
-  it('shows live links and grants of the secret in pages, without an address', async () => {
+  slow('shows live links and grants of the secret in pages, without an address', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     const other = await newSecret(o);
@@ -220,7 +221,7 @@ describe('share by grant: list of shares', () => {
     expect((await stranger.o.del(`/secrets/${secret.id}/shares/${links[0]?.id}`)).status).toBe(403);
   });
 
-  it('tenancy: a share can be revoked only through its own secret and organisation', async () => {
+  slow('tenancy: a share can be revoked only through its own secret and organisation', async () => {
     const o = await newOrg();
     const theirs = await newOrg();
     const secret = await newSecret(o);
@@ -284,38 +285,46 @@ describe('share by grant: approval policy', () => {
 });
 
 describe('share by grant: audit log and reports', () => {
-  it('audit log: creation, views, refusals and revocation say secret, version, link and address', async () => {
-    const o = await newOrg();
-    const secret = await newSecret(o, { name: 'app/db' });
-    const link = await newLink(o, secret.id, { passphrase: 'p' });
-    await view(link, 'wrong', '192.0.2.55');
-    await view(link, 'p', '192.0.2.55');
-    await o.del(`/secrets/${secret.id}/shares/${link.id}`);
-    await view(link, 'p', '192.0.2.55');
-    const { data } = (await o.get('/audit-log?limit=100')).json;
-    const found = data
-      .filter(({ action }: { action: string }) => action.startsWith('secret.share'))
-      .reverse();
-    const about = { resource: secret.id, resource_name: 'app/db', environment: 'production', share: link.id };
-    const viewer = {
-      actor: { kind: 'system', id: link.id },
-      action: 'secret.share_view',
-      ip: '192.0.2.55',
-      user_agent: 'a browser',
-    };
-    expect(found).toMatchObject([
-      { action: 'secret.share', status: 201, version: 1, ...about, actor: { id: o.keyId } },
-      { ...viewer, ...about, version: 1, status: 403, outcome: 'denied' },
-      { ...viewer, ...about, version: 1, status: 200, outcome: 'success' },
-      { action: 'secret.share_revoke', status: 204, ...about },
-      { ...viewer, resource: link.id, status: 410, version: null },
-    ]);
-    expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
-    const readers = (await o.get(`/secrets/${secret.id}/readers`)).json.data;
-    expect(JSON.stringify(readers)).toContain(link.id);
-  });
+  slow(
+    'audit log: creation, views, refusals and revocation say secret, version, link and address',
+    async () => {
+      const o = await newOrg();
+      const secret = await newSecret(o, { name: 'app/db' });
+      const link = await newLink(o, secret.id, { passphrase: 'p' });
+      await view(link, 'wrong', '192.0.2.55');
+      await view(link, 'p', '192.0.2.55');
+      await o.del(`/secrets/${secret.id}/shares/${link.id}`);
+      await view(link, 'p', '192.0.2.55');
+      const { data } = (await o.get('/audit-log?limit=100')).json;
+      const found = data
+        .filter(({ action }: { action: string }) => action.startsWith('secret.share'))
+        .reverse();
+      const about = {
+        resource: secret.id,
+        resource_name: 'app/db',
+        environment: 'production',
+        share: link.id,
+      };
+      const viewer = {
+        actor: { kind: 'system', id: link.id },
+        action: 'secret.share_view',
+        ip: '192.0.2.55',
+        user_agent: 'a browser',
+      };
+      expect(found).toMatchObject([
+        { action: 'secret.share', status: 201, version: 1, ...about, actor: { id: o.keyId } },
+        { ...viewer, ...about, version: 1, status: 403, outcome: 'denied' },
+        { ...viewer, ...about, version: 1, status: 200, outcome: 'success' },
+        { action: 'secret.share_revoke', status: 204, ...about },
+        { ...viewer, resource: link.id, status: 410, version: null },
+      ]);
+      expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
+      const readers = (await o.get(`/secrets/${secret.id}/readers`)).json.data;
+      expect(JSON.stringify(readers)).toContain(link.id);
+    },
+  );
 
-  it('event: SECRET_SHARED says who got what, but neither URL nor value', async () => {
+  slow('event: SECRET_SHARED says who got what, but neither URL nor value', async () => {
     const o = await newOrg();
     const secret = await newSecret(o, { name: 'app/db' });
     const link = await newLink(o, secret.id);

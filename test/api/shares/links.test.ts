@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { evict } from '../../support/gate';
 import { newLink, view } from '../../support/shares';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -26,7 +27,7 @@ it('share link: shows name, version and value, as often as it may', async () => 
   expect(codeOf(await view(link))).toEqual([410, 'SHARE_GONE']);
 });
 
-it('share link: 100 parallel views of a link with 3 views give 3', async () => {
+slow('share link: 100 parallel views of a link with 3 views give 3', async () => {
   const o = await newOrg();
   const link = await newLink(o, (await newSecret(o)).id, { max_views: 3 });
   const answers = await Promise.all(Array.from({ length: 100 }, () => view(link)));
@@ -34,7 +35,7 @@ it('share link: 100 parallel views of a link with 3 views give 3', async () => {
   expect([of(200), of(410)]).toEqual([3, 97]);
 });
 
-it('share link: GET gives a page without data, and uses up no view', async () => {
+slow('share link: GET gives a page without data, and uses up no view', async () => {
   const o = await newOrg();
   const secret = await newSecret(o, { name: 'unseen-name', value: 'unseen-value' });
   const link = await newLink(o, secret.id, { max_views: 1 });
@@ -56,7 +57,7 @@ it('share link: GET gives a page without data, and uses up no view', async () =>
   expect((await view(link)).status).toBe(200);
 });
 
-it('share link: shows the version that was shared, under the present name', async () => {
+slow('share link: shows the version that was shared, under the present name', async () => {
   const o = await newOrg();
   const secret = await newSecret(o, { name: 'before', type: 'password', value: 'first' });
   const link = await newLink(o, secret.id);
@@ -113,7 +114,7 @@ it('permission: sharing needs secrets:share and secrets:read, for this secret', 
   ]);
 });
 
-it('validation: lifetimes, views and passphrases have bounds', async () => {
+slow('validation: lifetimes, views and passphrases have bounds', async () => {
   const o = await newOrg();
   const { id } = await newSecret(o);
   const ok = { kind: 'link', expires_in: 60, max_views: 1 };

@@ -26,6 +26,7 @@ import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
 import { newPasskey, type Spoil, spoiledAssertions } from '../../support/passkey';
 import { newMember } from '../../support/people';
 import { newLongSecret } from '../../support/planted';
+import { slow } from '../../support/slow';
 import { signInTerminal } from '../../support/terminal';
 import { MINUTE } from '../../support/time';
 import { type Answer, type Caller, callerOf, codeOf, db, send, useWorld, whoami } from '../../support/world';
@@ -149,7 +150,7 @@ describe('reauthentication', () => {
       expect((await call(successor)).status, `successor: ${what}`).toBe(403);
   });
 
-  it('lasts five minutes from sign-in, enrolment and confirmation, only for that session', async () => {
+  slow('lasts five minutes from sign-in, enrolment and confirmation, only for that session', async () => {
     const { o, browser } = await newSignedIn();
     const rename = async (as: Browser) =>
       (await as.o.patch(`/members/${o.owner}/passkeys/${own}`, { name: 'x' })).status;
@@ -175,7 +176,7 @@ describe('reauthentication', () => {
     expect(await rename(browser)).toBe(403);
   });
 
-  it('allows a confirmed member each of these calls', async () => {
+  slow('allows a confirmed member each of these calls', async () => {
     for (const what of Object.keys(await restricted((await newSignedIn()).o))) {
       faults.clock = null;
       const { o, browser } = await newSignedIn();
@@ -190,7 +191,7 @@ describe('reauthentication', () => {
     }
   });
 
-  it('is not required from API keys that act as an owner', async () => {
+  slow('is not required from API keys that act as an owner', async () => {
     const { o } = await newSignedIn();
     const { id } = await newMember(o, 'viewer');
     later(60);
@@ -213,7 +214,7 @@ describe('reauthentication', () => {
     ).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
-  it('is required from a session that a release before 0.4.0 began', async () => {
+  slow('is required from a session that a release before 0.4.0 began', async () => {
     const { o, browser } = await newSignedIn();
     const { sid } = decodeJwt(browser.token) as { sid: string };
     await change(o.id, (call) => {
@@ -299,7 +300,7 @@ describe('reauthentication: a stolen refresh cookie', () => {
     expect(codeOf(await browser.whoami())).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('that was set by the confirmation refreshes, and earlier ones do not', async () => {
+  slow('that was set by the confirmation refreshes, and earlier ones do not', async () => {
     const { browser } = await newSignedIn();
     await browser.confirm();
     expect((await browser.refresh()).status).toBe(200);
@@ -332,53 +333,56 @@ describe('reauthentication: confirm', () => {
     ]);
   });
 
-  it('is refused with the body of a refused login for every reason, and leaves an audit entry', async () => {
-    const { o, browser } = await newSignedIn();
-    const twin = await another(browser);
-    const { proof } = await keyring().deployment();
-    const sid = decodeJwt(browser.token).sid as string;
-    const challenge = (purpose: string[], now?: number) => ({
-      challenge: toBase64Url(newChallenge(proof, purpose, now)),
-    });
-    const creation = (await browser.o.post(`/members/${o.owner}/passkeys/options`)).json;
-    const spoils: Record<string, Spoil> = {
-      'challenge of a login': { challenge: (await browser.options()).challenge },
-      'challenge of a passkey': { challenge: creation.challenge },
-      'challenge of another session': { challenge: (await twin.confirmOptions()).challenge },
-      'challenge of another org': challenge(['confirm', 'org_x', sid, '1']),
-      'challenge of an earlier confirmation': challenge(['confirm', o.id, sid, '0']),
-      'challenge that is five minutes old': challenge(
-        ['confirm', o.id, sid, '1'],
-        Date.now() - CHALLENGE_LIVES,
-      ),
-      ...(await spoiledAssertions()),
-      'a handle of nobody': { handle: 'AAAA' },
-      'a credential that is not there': { id: 'AAAA' },
-    };
-    const bodies = new Set([(await newBrowser(browser.passkey).login({ signature: 'AAAA' })).text]);
-    const before = browser.token;
-    const remaining = async () => Number((await browser.whoami()).headers.get('x-ratelimit-remaining'));
-    const left = await remaining();
-    for (const [what, spoil] of Object.entries(spoils)) {
-      const answer = await browser.confirm(spoil);
-      expect(codeOf(answer), what).toEqual([401, 'UNAUTHENTICATED']);
-      expect(answer.headers.get('set-cookie'), what).toBe(null);
-      bodies.add(answer.text);
-    }
-    expect(bodies.size).toBe(1);
-    const many = Object.keys(spoils).length;
-    expect(left - (await remaining())).toBe(2 * many + 1);
-    const { data } = (await o.get('/audit-log?action=auth.confirm&outcome=denied&limit=100')).json;
-    expect(
-      data.filter(
-        ({ status, resource }: { status: number; resource: string }) => status === 401 && resource === sid,
-      ),
-    ).toHaveLength(many);
-    expect(browser.token).toBe(before);
-    // The right one, without a handle as well.
-    expect((await browser.confirm(challenge(['confirm', o.id, sid, '1']))).status).toBe(200);
-    expect((await browser.confirm({ handle: null })).status).toBe(200);
-  });
+  slow(
+    'is refused with the body of a refused login for every reason, and leaves an audit entry',
+    async () => {
+      const { o, browser } = await newSignedIn();
+      const twin = await another(browser);
+      const { proof } = await keyring().deployment();
+      const sid = decodeJwt(browser.token).sid as string;
+      const challenge = (purpose: string[], now?: number) => ({
+        challenge: toBase64Url(newChallenge(proof, purpose, now)),
+      });
+      const creation = (await browser.o.post(`/members/${o.owner}/passkeys/options`)).json;
+      const spoils: Record<string, Spoil> = {
+        'challenge of a login': { challenge: (await browser.options()).challenge },
+        'challenge of a passkey': { challenge: creation.challenge },
+        'challenge of another session': { challenge: (await twin.confirmOptions()).challenge },
+        'challenge of another org': challenge(['confirm', 'org_x', sid, '1']),
+        'challenge of an earlier confirmation': challenge(['confirm', o.id, sid, '0']),
+        'challenge that is five minutes old': challenge(
+          ['confirm', o.id, sid, '1'],
+          Date.now() - CHALLENGE_LIVES,
+        ),
+        ...(await spoiledAssertions()),
+        'a handle of nobody': { handle: 'AAAA' },
+        'a credential that is not there': { id: 'AAAA' },
+      };
+      const bodies = new Set([(await newBrowser(browser.passkey).login({ signature: 'AAAA' })).text]);
+      const before = browser.token;
+      const remaining = async () => Number((await browser.whoami()).headers.get('x-ratelimit-remaining'));
+      const left = await remaining();
+      for (const [what, spoil] of Object.entries(spoils)) {
+        const answer = await browser.confirm(spoil);
+        expect(codeOf(answer), what).toEqual([401, 'UNAUTHENTICATED']);
+        expect(answer.headers.get('set-cookie'), what).toBe(null);
+        bodies.add(answer.text);
+      }
+      expect(bodies.size).toBe(1);
+      const many = Object.keys(spoils).length;
+      expect(left - (await remaining())).toBe(2 * many + 1);
+      const { data } = (await o.get('/audit-log?action=auth.confirm&outcome=denied&limit=100')).json;
+      expect(
+        data.filter(
+          ({ status, resource }: { status: number; resource: string }) => status === 401 && resource === sid,
+        ),
+      ).toHaveLength(many);
+      expect(browser.token).toBe(before);
+      // The right one, without a handle as well.
+      expect((await browser.confirm(challenge(['confirm', o.id, sid, '1']))).status).toBe(200);
+      expect((await browser.confirm({ handle: null })).status).toBe(200);
+    },
+  );
 
   it('accepts each challenge once, also with concurrent requests and with an Idempotency-Key', async () => {
     const { browser } = await newSignedIn();
@@ -421,7 +425,7 @@ describe('reauthentication: confirm', () => {
     expect((await newBrowser(browser.passkey).login({ counter: 51 })).status).toBe(401);
   });
 
-  it('is refused for a passkey that was altered in D1 or removed', async () => {
+  slow('is refused for a passkey that was altered in D1 or removed', async () => {
     const { o, browser } = await newSignedIn();
     const options = (await browser.o.post(`/members/${o.owner}/passkeys/options`)).json;
     const second = await passkey();
@@ -508,80 +512,87 @@ describe('panic: by a member', () => {
     expect(codeOf(await browser.whoami())).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('lists passkeys, sessions, waiting enrolments and grants of the last seven days, newest first', async () => {
-    const { o, browser } = await newSignedIn();
-    const twin = await another(browser);
-    const ben = await signIn(o, 'developer');
-    const waiting = await invite(o, 'viewer');
-    const grant = (
-      await o.post('/grants', {
-        grantee: { type: 'member', id: waiting.id },
-        permission: 'read',
-        secrets: ['app/*'],
-      })
-    ).json;
-    const { recent } = (await panic(browser.o)).json;
-    const bens = await passkeysOf(o, ben.member.id);
-    const anns = await passkeysOf(o, o.owner);
-    expect(recent.passkeys).toEqual([
-      {
-        id: bens[0],
+  slow(
+    'lists passkeys, sessions, waiting enrolments and grants of the last seven days, newest first',
+    async () => {
+      const { o, browser } = await newSignedIn();
+      const twin = await another(browser);
+      const ben = await signIn(o, 'developer');
+      const waiting = await invite(o, 'viewer');
+      const grant = (
+        await o.post('/grants', {
+          grantee: { type: 'member', id: waiting.id },
+          permission: 'read',
+          secrets: ['app/*'],
+        })
+      ).json;
+      const { recent } = (await panic(browser.o)).json;
+      const bens = await passkeysOf(o, ben.member.id);
+      const anns = await passkeysOf(o, o.owner);
+      expect(recent.passkeys).toEqual([
+        {
+          id: bens[0],
+          member_id: ben.member.id,
+          name: 'Passkey on this device',
+          created_at: expect.stringMatching(/Z$/),
+        },
+        {
+          id: anns[0],
+          member_id: o.owner,
+          name: 'Passkey on this device',
+          created_at: expect.stringMatching(/Z$/),
+        },
+      ]);
+      const sid = ({ token }: Browser) => decodeJwt(token).sid;
+      expect(recent.sessions.map(({ id }: { id: string }) => id)).toEqual([
+        sid(ben),
+        sid(twin),
+        sid(browser),
+      ]);
+      expect(recent.sessions[0]).toEqual({
+        id: sid(ben),
         member_id: ben.member.id,
-        name: 'Passkey on this device',
+        passkey_id: bens[0],
         created_at: expect.stringMatching(/Z$/),
-      },
-      {
-        id: anns[0],
-        member_id: o.owner,
-        name: 'Passkey on this device',
-        created_at: expect.stringMatching(/Z$/),
-      },
-    ]);
-    const sid = ({ token }: Browser) => decodeJwt(token).sid;
-    expect(recent.sessions.map(({ id }: { id: string }) => id)).toEqual([sid(ben), sid(twin), sid(browser)]);
-    expect(recent.sessions[0]).toEqual({
-      id: sid(ben),
-      member_id: ben.member.id,
-      passkey_id: bens[0],
-      created_at: expect.stringMatching(/Z$/),
-      last_used_at: null,
-      last_used_place: null,
-    });
-    expect(recent.enrolments).toEqual([
-      {
-        member_id: waiting.id,
-        email: expect.stringContaining('@'),
-        created_at: expect.any(String),
-        expires_at: expect.any(String),
-      },
-    ]);
-    expect(recent.grants).toEqual([
-      {
-        id: grant.id,
-        grantee: { type: 'member', id: waiting.id },
-        permission: 'read',
-        created_by: expect.stringMatching(/^key_/),
-        created_at: expect.any(String),
-        expires_at: null,
-      },
-    ]);
-    expect(recent.trusts).toEqual([]);
-    later(8 * 24 * 60);
-    expect((await panic(o)).json.recent).toEqual({
-      passkeys: [],
-      sessions: [],
-      enrolments: [],
-      grants: [],
-      trusts: [],
-      log_streams: [],
-      sso_connections: [],
-      domains: [],
-      scim_tokens: [],
-      upstreams: [],
-    });
-  });
+        last_used_at: null,
+        last_used_place: null,
+      });
+      expect(recent.enrolments).toEqual([
+        {
+          member_id: waiting.id,
+          email: expect.stringContaining('@'),
+          created_at: expect.any(String),
+          expires_at: expect.any(String),
+        },
+      ]);
+      expect(recent.grants).toEqual([
+        {
+          id: grant.id,
+          grantee: { type: 'member', id: waiting.id },
+          permission: 'read',
+          created_by: expect.stringMatching(/^key_/),
+          created_at: expect.any(String),
+          expires_at: null,
+        },
+      ]);
+      expect(recent.trusts).toEqual([]);
+      later(8 * 24 * 60);
+      expect((await panic(o)).json.recent).toEqual({
+        passkeys: [],
+        sessions: [],
+        enrolments: [],
+        grants: [],
+        trusts: [],
+        log_streams: [],
+        sso_connections: [],
+        domains: [],
+        scim_tokens: [],
+        upstreams: [],
+      });
+    },
+  );
 
-  it('limits each list to 1,000 items and 200 kB', async () => {
+  slow('limits each list to 1,000 items and 200 kB', async () => {
     const { o, browser } = await newSignedIn();
     const now = Date.now();
     await inCore(o, (core) => {

@@ -19,6 +19,7 @@ import {
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newPasskey, type Spoil, spoiledAssertions } from '../../support/passkey';
+import { slow } from '../../support/slow';
 import { HOUR } from '../../support/time';
 import { codeOf, send, useWorld } from '../../support/world';
 
@@ -112,7 +113,7 @@ describe('enrolment', () => {
     },
   );
 
-  it('works once, for a day, until it is replaced; every invalid one gets the same response', async () => {
+  slow('works once, for a day, until it is replaced; every invalid one gets the same response', async () => {
     const o = await newOrgToEnrol();
     const second = await newEnrolment(o.id, o.owner);
     const browser = newBrowser(await passkey());
@@ -157,7 +158,7 @@ describe('enrolment', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 410, 410]);
   });
 
-  it('refuses a response that does not fit its options, and stays usable', async () => {
+  slow('refuses a response that does not fit its options, and stays usable', async () => {
     const { o, browser } = await newSignedIn();
     const other = await invite(o, 'viewer');
     const mine = await newBrowser(await passkey()).auth('/enrol/options', { token: tokenOf(other.url) });
@@ -190,7 +191,7 @@ describe('enrolment', () => {
     expect(fresh.member.role).toBe('viewer');
   });
 
-  it('a second one adds a passkey and keeps the others, which its options exclude', async () => {
+  slow('a second one adds a passkey and keeps the others, which its options exclude', async () => {
     const { o, browser } = await newSignedIn();
     const url = await newEnrolment(o.id, o.owner);
     const options = await browser.auth('/enrol/options', { token: tokenOf(url) });
@@ -212,7 +213,7 @@ describe('login', () => {
     expect(a.challenge).not.toBe(b.challenge);
   });
 
-  it('is refused with one body for every reason, without a gate call', async () => {
+  slow('is refused with one body for every reason, without a gate call', async () => {
     const { o, browser } = await newSignedIn();
     const stranger = await newSignedIn();
     const handle = fromBase64Url(browser.passkey.handle) as Uint8Array;
@@ -260,7 +261,7 @@ describe('login', () => {
     expect(await looks({ id: 'AAAA' })).toBe(await looks({ signature: 'AAAA' }));
   });
 
-  it('refuses a response that was used, also with concurrent requests', async () => {
+  slow('refuses a response that was used, also with concurrent requests', async () => {
     const { browser } = await newSignedIn();
     const response = await browser.passkey.get(await browser.options());
     const answers = await Promise.all(
@@ -276,7 +277,7 @@ describe('login', () => {
     expect((await newBrowser(browser.passkey).auth('/login', { response })).status).toBe(401);
   });
 
-  it('checks a counter: one that does not grow is refused', async () => {
+  slow('checks a counter: one that does not grow is refused', async () => {
     const { browser } = await newSignedIn({ counts: true });
     expect((await browser.login()).status).toBe(200);
     expect((await browser.login({ counter: 10 })).status).toBe(200);
@@ -295,7 +296,7 @@ describe('login', () => {
     expect(codeOf(await browser.login({ counter: 20 }))).toEqual([401, 'UNAUTHENTICATED']);
   });
 
-  it('is refused outside the allowed addresses of members, with the same body', async () => {
+  slow('is refused outside the allowed addresses of members, with the same body', async () => {
     const { o, browser } = await newSignedIn();
     const before = await newBrowser(browser.passkey).login({ signature: 'AAAA' });
     await change(o.id, (call) => {
@@ -328,7 +329,7 @@ describe('login', () => {
     ]);
   });
 
-  it('rate limit: twenty refused in a minute block further ones, never one that succeeds', async () => {
+  slow('rate limit: twenty refused in a minute block further ones, never one that succeeds', async () => {
     const { browser } = await newSignedIn();
     for (let i = 0; i < 20; i++) expect((await browser.login({ signature: 'AAAA' })).status).toBe(401);
     const asked = faults.gate;
@@ -341,7 +342,7 @@ describe('login', () => {
     expect((await browser.refresh()).status).toBe(200);
   });
 
-  it('limit: more than twenty sessions end the oldest', async () => {
+  slow('limit: more than twenty sessions end the oldest', async () => {
     const { browser } = await newSignedIn();
     const first = browser.token;
     for (let i = 0; i < 19; i++) await browser.login();
@@ -353,7 +354,7 @@ describe('login', () => {
 });
 
 describe('refresh', () => {
-  it('returns the next JWT of the session and the next cookie', async () => {
+  slow('returns the next JWT of the session and the next cookie', async () => {
     const { browser } = await newSignedIn();
     const token = browser.token;
     const cookie = browser.cookie;
@@ -366,7 +367,7 @@ describe('refresh', () => {
     for (let i = 0; i < 5; i++) expect((await browser.refresh()).status).toBe(200);
   });
 
-  it('a cookie that was used before ends the session everywhere', async () => {
+  slow('a cookie that was used before ends the session everywhere', async () => {
     const { browser } = await newSignedIn();
     const stolen = browser.cookie;
     await browser.refresh();
@@ -403,7 +404,7 @@ describe('refresh', () => {
     expect((await browser.refresh(browser.cookie)).status).toBe(401);
   });
 
-  it('concurrency: each request gets its own cookie, up to a limit', async () => {
+  slow('concurrency: each request gets its own cookie, up to a limit', async () => {
     faults.clock = Date.now();
     const { browser } = await newSignedIn();
     const { cookie } = browser;
@@ -420,7 +421,7 @@ describe('refresh', () => {
     expect((await browser.refresh(own)).status).toBe(200);
   });
 
-  it('requires the cookie unchanged, from a page of this deployment', async () => {
+  slow('requires the cookie unchanged, from a page of this deployment', async () => {
     const { browser } = await newSignedIn();
     const { cookie } = browser;
     const other = await another(browser);
@@ -471,7 +472,7 @@ describe('refresh', () => {
 });
 
 describe('session', () => {
-  it('ends after twelve hours without a refresh, and after seven days', async () => {
+  slow('ends after twelve hours without a refresh, and after seven days', async () => {
     const { browser } = await newSignedIn();
     const start = Date.now();
     faults.clock = start + 12 * HOUR - 5 * SECOND;
@@ -509,7 +510,7 @@ describe('session', () => {
     expect((await other.whoami()).status).toBe(200);
   });
 
-  it('is listed to its member, who can end one or all; those of others are 404', async () => {
+  slow('is listed to its member, who can end one or all; those of others are 404', async () => {
     const { o, browser } = await newSignedIn();
     const other = await another(browser);
     const list = async () => (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json;
@@ -601,7 +602,7 @@ describe('session', () => {
 });
 
 describe('passkey', () => {
-  it('a member lists, renames and removes their own without a scope, but not the last one', async () => {
+  slow('a member lists, renames and removes their own without a scope, but not the last one', async () => {
     const { o } = await newSignedIn();
     const { id, url } = await invite(o, 'viewer');
     const ben = newBrowser(await passkey());
@@ -653,7 +654,7 @@ describe('passkey', () => {
     expect(codeOf(await ben.o.post(path, { response }))).toEqual([409, 'CONFLICT']);
   });
 
-  it('permission: only members add their own, with options issued to them', async () => {
+  slow('permission: only members add their own, with options issued to them', async () => {
     const { o, browser } = await newSignedIn();
     const { id, url } = await invite(o, 'admin');
     const ben = newBrowser(await passkey());

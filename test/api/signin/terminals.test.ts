@@ -13,6 +13,7 @@ import { another, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { faults } from '../../support/faults';
 import { keyring } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
+import { slow } from '../../support/slow';
 import { decide, newTerminal, signInTerminal } from '../../support/terminal';
 import { HOUR, MINUTE } from '../../support/time';
 import { type Answer, codeOf, send, useWorld } from '../../support/world';
@@ -40,7 +41,7 @@ describe('device login', () => {
     expect(answer.headers.get('set-cookie')).toBe(null);
   });
 
-  it('signs a terminal in once a member has confirmed its code', async () => {
+  slow('signs a terminal in once a member has confirmed its code', async () => {
     const { o, browser } = await newSignedIn();
     const terminal = newTerminal('svc on ann-laptop');
     await terminal.start();
@@ -76,7 +77,7 @@ describe('device login', () => {
     expect((await terminal.o.get('/secrets')).status).toBe(200);
   });
 
-  it('place: an address in the same network is distinguished from another', async () => {
+  slow('place: an address in the same network is distinguished from another', async () => {
     const { browser } = await newSignedIn();
     const terminal = newTerminal();
     await terminal.start();
@@ -93,7 +94,7 @@ describe('device login', () => {
     });
   });
 
-  it('a member denies it; a decision is final', async () => {
+  slow('a member denies it; a decision is final', async () => {
     const { browser } = await newSignedIn();
     const terminal = newTerminal();
     await terminal.start();
@@ -107,7 +108,7 @@ describe('device login', () => {
     expect(codeOf(await terminal.poll())).toEqual([400, 'ACCESS_DENIED']);
   });
 
-  it('a confirmation may be repeated by the same member, and by no other', async () => {
+  slow('a confirmation may be repeated by the same member, and by no other', async () => {
     const { o, browser } = await newSignedIn();
     const ben = await signIn(o, 'admin');
     const stranger = (await newSignedIn()).browser;
@@ -164,7 +165,7 @@ describe('device login', () => {
     expect((await terminal.poll()).json.member).toEqual(browser.member);
   });
 
-  it('concurrency: only one of a concurrent confirmation and denial takes effect', async () => {
+  slow('concurrency: only one of a concurrent confirmation and denial takes effect', async () => {
     const { browser } = await newSignedIn();
     const other = (await newSignedIn()).browser;
     const terminal = newTerminal();
@@ -180,7 +181,7 @@ describe('device login', () => {
     expect((await terminal.poll()).status).toBe(confirmed.status);
   });
 
-  it('concurrency: concurrent polls get one session, each with its own refresh token', async () => {
+  slow('concurrency: concurrent polls get one session, each with its own refresh token', async () => {
     const { browser } = await newSignedIn();
     const terminal = newTerminal();
     await terminal.start();
@@ -192,7 +193,7 @@ describe('device login', () => {
     for (const { json } of answers) expect((await terminal.refresh(json.refresh_token)).status).toBe(200);
   });
 
-  it('a device code that is used again later than ten seconds after ends the session', async () => {
+  slow('a device code that is used again later than ten seconds after ends the session', async () => {
     faults.clock = Date.now();
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
@@ -395,7 +396,7 @@ describe('device login: limits', () => {
     expect(data.map(({ status }: { status: number }) => status)).toEqual([429]);
   });
 
-  it('rate limit: an address enters twenty codes a minute for all members', async () => {
+  slow('rate limit: an address enters twenty codes a minute for all members', async () => {
     const people = [(await newSignedIn()).browser, (await newSignedIn()).browser];
     const from = { 'CF-Connecting-IP': '192.0.2.201' };
     const answers: Answer[] = [];
@@ -414,7 +415,7 @@ describe('device login: limits', () => {
 });
 
 describe('device login: confirmation', () => {
-  it('needs a browser session that was confirmed with a passkey in the last five minutes', async () => {
+  slow('needs a browser session that was confirmed with a passkey in the last five minutes', async () => {
     faults.clock = Date.now();
     const { browser } = await newSignedIn();
     const terminal = newTerminal();
@@ -431,7 +432,7 @@ describe('device login: confirmation', () => {
     expect((await terminal.poll()).status).toBe(200);
   });
 
-  it('kind: a terminal session confirms, looks up and denies no other, nor does a credential', async () => {
+  slow('kind: a terminal session confirms, looks up and denies no other, nor does a credential', async () => {
     const { o, browser } = await newSignedIn();
     const signedIn = await signInTerminal(browser);
     const terminal = newTerminal();
@@ -476,7 +477,7 @@ describe('device login: confirmation', () => {
 });
 
 describe('terminal session: refresh', () => {
-  it('returns the next JWT and refresh token, without a cookie', async () => {
+  slow('returns the next JWT and refresh token, without a cookie', async () => {
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
     const before = [terminal.token, terminal.refreshToken];
@@ -494,7 +495,7 @@ describe('terminal session: refresh', () => {
     for (let i = 0; i < 3; i++) expect((await terminal.refresh()).status).toBe(200);
   });
 
-  it('a refresh token that was used before ends the session everywhere', async () => {
+  slow('a refresh token that was used before ends the session everywhere', async () => {
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
     const stolen = terminal.refreshToken;
@@ -506,7 +507,7 @@ describe('terminal session: refresh', () => {
     expect((await browser.whoami()).status).toBe(200);
   });
 
-  it('a lost reply can be repeated within ten seconds, with a token that is valid until used', async () => {
+  slow('a lost reply can be repeated within ten seconds, with a token that is valid until used', async () => {
     faults.clock = Date.now();
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
@@ -539,7 +540,7 @@ describe('terminal session: refresh', () => {
     expect((await terminal.refresh(refreshToken)).status).toBe(200);
   });
 
-  it('a forged refresh token is refused like any, without a call of the gate', async () => {
+  slow('a forged refresh token is refused like any, without a call of the gate', async () => {
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
     const [org, session, n, mac] = terminal.refreshToken.split('.') as [string, string, string, string];
@@ -554,7 +555,7 @@ describe('terminal session: refresh', () => {
     expect(faults.gate).toBe(before);
   });
 
-  it('a JWT as refresh token is refused, by prefix or not, and ends no session', async () => {
+  slow('a JWT as refresh token is refused, by prefix or not, and ends no session', async () => {
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
     const before = faults.gate;
@@ -565,7 +566,7 @@ describe('terminal session: refresh', () => {
     expect((await browser.whoami()).status).toBe(200);
   });
 
-  it('ends after twelve hours without a refresh, and after seven days', async () => {
+  slow('ends after twelve hours without a refresh, and after seven days', async () => {
     faults.clock = Date.now();
     const start = faults.clock;
     const { browser } = await newSignedIn();
@@ -582,7 +583,7 @@ describe('terminal session: refresh', () => {
 });
 
 describe('terminal session', () => {
-  it('is listed and ended like one of a browser', async () => {
+  slow('is listed and ended like one of a browser', async () => {
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser, 'svc on ann-laptop');
     const list = async (token: string) => (await send('GET', '/api/v1/auth/sessions', { token })).json.data;
@@ -614,17 +615,22 @@ describe('terminal session', () => {
     expect((await browser.whoami()).status).toBe(200);
   });
 
-  it('limit: counts among the twenty sessions of a member, and never ends the one that confirms it', async () => {
-    const { browser } = await newSignedIn();
-    const later = await another(browser);
-    for (let i = 0; i < 17; i++) await later.login();
-    const terminal = await signInTerminal(browser);
-    expect((await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data).toHaveLength(20);
-    await later.confirm();
-    const next = await signInTerminal(later);
-    expect((await browser.whoami()).status).toBe(401);
-    for (const each of [terminal, next]) expect((await each.whoami()).status).toBe(200);
-  });
+  slow(
+    'limit: counts among the twenty sessions of a member, and never ends the one that confirms it',
+    async () => {
+      const { browser } = await newSignedIn();
+      const later = await another(browser);
+      for (let i = 0; i < 17; i++) await later.login();
+      const terminal = await signInTerminal(browser);
+      expect((await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data).toHaveLength(
+        20,
+      );
+      await later.confirm();
+      const next = await signInTerminal(later);
+      expect((await browser.whoami()).status).toBe(401);
+      for (const each of [terminal, next]) expect((await each.whoami()).status).toBe(200);
+    },
+  );
 
   it('approvals: decides none, and cannot be confirmed with a passkey', async () => {
     const { o, browser } = await newSignedIn();
@@ -652,7 +658,7 @@ describe('terminal session', () => {
     expect((await devTerminal.o.post(`/approvals/${own}/cancel`)).status).toBe(200);
   });
 
-  it('confirmation: does nothing that needs one, and is told to use a browser', async () => {
+  slow('confirmation: does nothing that needs one, and is told to use a browser', async () => {
     const { o, browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
     const kind = [403, 'CREDENTIAL_KIND_NOT_ALLOWED'];
@@ -667,7 +673,7 @@ describe('terminal session', () => {
       expect(codeOf(await terminal.o.call(method, path, body)), `${method} ${path}`).toEqual(kind);
   });
 
-  it('has the permissions of its member from the next request on, and none after removal', async () => {
+  slow('has the permissions of its member from the next request on, and none after removal', async () => {
     const { o, browser } = await newSignedIn();
     const ben = await signIn(o, 'developer');
     const terminal = await signInTerminal(ben);
@@ -680,7 +686,7 @@ describe('terminal session', () => {
     expect((await terminal.refresh()).status).toBe(401);
   });
 
-  it('is revoked together with the passkey of the confirming browser', async () => {
+  slow('is revoked together with the passkey of the confirming browser', async () => {
     const { o, browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
     const mine = `/members/${o.owner}/passkeys`;
@@ -691,7 +697,7 @@ describe('terminal session', () => {
     expect(codeOf(await terminal.whoami())).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('panic: ends it, also between confirmation and the next poll', async () => {
+  slow('panic: ends it, also between confirmation and the next poll', async () => {
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
     const waiting = newTerminal();
@@ -703,7 +709,7 @@ describe('terminal session', () => {
     expect(codeOf(await waiting.poll())).toEqual([400, 'ACCESS_DENIED']);
   });
 
-  it('ends between confirmation and the next poll with the sessions of its member', async () => {
+  slow('ends between confirmation and the next poll with the sessions of its member', async () => {
     const { browser } = await newSignedIn();
     const terminal = newTerminal();
     await terminal.start();
@@ -712,7 +718,7 @@ describe('terminal session', () => {
     expect(codeOf(await terminal.poll())).toEqual([400, 'ACCESS_DENIED']);
   });
 
-  it('is revoked together with its organisation', async () => {
+  slow('is revoked together with its organisation', async () => {
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser);
     const waiting = newTerminal();

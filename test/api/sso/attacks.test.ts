@@ -3,6 +3,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toBase64Url, utf8 } from '../../../src/crypto/bytes';
+import { slow } from '../../support/slow';
 import {
   changeConnection,
   changeDomain,
@@ -42,7 +43,7 @@ const changed = (query: URLSearchParams, change: Record<string, string | null>) 
 };
 
 describe('single sign-on: the response of the provider', () => {
-  it('with another iss, or without the promised one, is refused (mix-up)', async () => {
+  slow('with another iss, or without the promised one, is refused (mix-up)', async () => {
     for (const iss of ['https://evil.example.com', null, '']) {
       const { o, browser, query, asked } = await begun();
       const before = asked.length;
@@ -53,7 +54,7 @@ describe('single sign-on: the response of the provider', () => {
     }
   });
 
-  it('without iss is taken where the document does not promise it', async () => {
+  slow('without iss is taken where the document does not promise it', async () => {
     const { provider, at, connection, o } = await connected({ jit: 1 });
     const url = provider.issuer.url;
     await changeConnection(o, connection, {
@@ -75,7 +76,7 @@ describe('single sign-on: the response of the provider', () => {
     expect((await browser.callback(changed(query, { iss: null }))).status).toBe(303);
   });
 
-  it('with another state, none, two, or an error is refused', async () => {
+  slow('with another state, none, two, or an error is refused', async () => {
     const right = await begun();
     const other = await begun();
     const forged = changed(right.query, { state: other.query.get('state') });
@@ -157,7 +158,7 @@ describe('single sign-on: the response of the provider', () => {
     vi.restoreAllMocks();
   });
 
-  it('with the code of another sign-in is refused (injection)', async () => {
+  slow('with the code of another sign-in is refused (injection)', async () => {
     const victim = await begun();
     const { provider, at } = victim;
     const attacker = newSsoBrowser();
@@ -190,7 +191,7 @@ describe('single sign-on: an ID token', () => {
   const parts = (token: string) => token.split('.') as [string, string, string];
   const encoded = (value: object) => toBase64Url(utf8(JSON.stringify(value)));
 
-  it('with alg none is refused', async () => {
+  slow('with alg none is refused', async () => {
     for (const alg of ['none', 'None', '', undefined])
       expect(
         await refusedWith({
@@ -199,7 +200,7 @@ describe('single sign-on: an ID token', () => {
       ).toEqual([403, 'the ID token was not accepted']);
   });
 
-  it('with HS256 by the public key or the client secret is refused (key confusion)', async () => {
+  slow('with HS256 by the public key or the client secret is refused (key confusion)', async () => {
     for (const key of ['public', 'client-secret:with/odd characters'])
       expect(
         await refusedWith({
@@ -276,7 +277,7 @@ describe('single sign-on: an ID token', () => {
     expect((await o.get('/members')).json.data).toHaveLength(2);
   });
 
-  it('missing, or of an answer that is no JSON, is refused', async () => {
+  slow('missing, or of an answer that is no JSON, is refused', async () => {
     const answers = [
       () => new Response('', { status: 500 }),
       () => Response.json({ access_token: 'a', token_type: 'Bearer' }),
@@ -353,7 +354,7 @@ describe('single sign-on: who is behind a provider', () => {
     expect((await newSsoBrowser().start({ email: at('bea') })).status).toBe(404);
   });
 
-  it('of another connection or issuer is another identity', async () => {
+  slow('of another connection or issuer is another identity', async () => {
     const { o, provider, provider_, at, domainId } = await connected({ jit: 1 });
     const claims = claimsOf(at('bea'));
     expect((await newSsoBrowser().signIn(provider, claims)).status).toBe(303);
@@ -384,7 +385,7 @@ describe('single sign-on: who is behind a provider', () => {
     expect(await reasonOf(o)).toBe('the connection has another issuer than at the start');
   });
 
-  it('is asked for nowhere else: private endpoints are not called (SSRF)', async () => {
+  slow('is asked for nowhere else: private endpoints are not called (SSRF)', async () => {
     for (const token_endpoint of [
       'http://169.254.169.254/token',
       'https://127.0.0.1/token',
@@ -410,7 +411,7 @@ describe('single sign-on: who is behind a provider', () => {
 });
 
 describe('single sign-on: a refusal', () => {
-  it('is one page, byte for byte, whatever the reason', async () => {
+  slow('is one page, byte for byte, whatever the reason', async () => {
     const pages: string[] = [];
     const shown = async (answer: { status: number; text: string; headers: Headers }) => {
       expect(answer.status).toBe(403);
@@ -434,7 +435,7 @@ describe('single sign-on: a refusal', () => {
     expect(pages[0]).toContain('You are not signed in');
   });
 
-  it('is limited to 20 an address and minute, and then asks no provider', async () => {
+  slow('is limited to 20 an address and minute, and then asks no provider', async () => {
     const { browser, query, asked } = await begun();
     const before = asked.length;
     const cookie = browser.jar.get('__Host-svc_sso') as string;

@@ -13,6 +13,7 @@ import { answerNames, documentOf, newResolver } from '../../support/dns';
 import { faults } from '../../support/faults';
 import { inCore, keysOf } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, db, newOrg, useWorld } from '../../support/world';
 import { hostileTargets } from '../../unit/delivery/targets';
 
@@ -76,7 +77,7 @@ describe('connections', () => {
     expect(found).toBe(id);
   });
 
-  it('connection: is made, shown, listed, changed and deleted, and its secret is never shown', async () => {
+  slow('connection: is made, shown, listed, changed and deleted, and its secret is never shown', async () => {
     const { browser } = await newOwner();
     const { o } = browser;
     const domain = await aDomain(o);
@@ -125,7 +126,7 @@ describe('connections', () => {
     expect((await o.get(path)).status).toBe(404);
   });
 
-  it('connection: the redirect URI has PUBLIC_URL, whatever Host says', async () => {
+  slow('connection: the redirect URI has PUBLIC_URL, whatever Host says', async () => {
     const { browser } = await newOwner();
     const { id } = await made(browser.o);
     const key = await newKey(browser.o, { scopes: ['sso:read'] });
@@ -135,7 +136,7 @@ describe('connections', () => {
     expect(json.redirect_uri).toBe('https://vault.example.com/sso/callback');
   });
 
-  it('connection: only a confirmed owner in a browser session makes, changes or deletes one', async () => {
+  slow('connection: only a confirmed owner in a browser session makes, changes or deletes one', async () => {
     const { o, browser } = await newOwner();
     const { id } = await made(browser.o);
     const before = asked.length;
@@ -195,7 +196,7 @@ describe('connections', () => {
     expect(asked).toEqual([]);
   });
 
-  it('connection: domains, teams and environments of another organisation are invalid', async () => {
+  slow('connection: domains, teams and environments of another organisation are invalid', async () => {
     const { browser } = await newOwner();
     const other = await newOwner();
     const domain = await aDomain(other.browser.o);
@@ -210,7 +211,7 @@ describe('connections', () => {
     }
   });
 
-  it('connection: a domain that is deleted leaves it', async () => {
+  slow('connection: a domain that is deleted leaves it', async () => {
     const { browser } = await newOwner();
     const domain = await aDomain(browser.o);
     const { id } = await made(browser.o, { domains: [domain] });
@@ -312,7 +313,7 @@ describe('discovery', () => {
     },
   );
 
-  it('discovery: an optional endpoint that is not allowed is left out', async () => {
+  slow('discovery: an optional endpoint that is not allowed is left out', async () => {
     const { browser } = await newOwner();
     answer = document({ userinfo_endpoint: 'https://10.0.0.1/x', end_session_endpoint: `${ISSUER}/end` });
     const { id } = await made(browser.o);
@@ -326,7 +327,7 @@ describe('discovery', () => {
     });
   });
 
-  it('discovery: hostile issuers are refused and not asked', async () => {
+  slow('discovery: hostile issuers are refused and not asked', async () => {
     const { browser } = await newOwner();
     for (const issuer of [
       ...hostileTargets,
@@ -340,7 +341,7 @@ describe('discovery', () => {
     expect(asked).toEqual([]);
   });
 
-  it('discovery: a provider that does not answer in ten seconds is a TARGET_TIMEOUT', async () => {
+  slow('discovery: a provider that does not answer in ten seconds is a TARGET_TIMEOUT', async () => {
     const { browser } = await newOwner();
     const real = AbortSignal.timeout.bind(AbortSignal);
     const waits: number[] = [];
@@ -401,7 +402,7 @@ describe('what a connection gives', () => {
     expect((await browser.o.post('/sso-connections', sent, { 'Approval-Id': id })).status).toBe(201);
   });
 
-  it('held connection: so is changing who gets it, but not what gives nothing more', async () => {
+  slow('held connection: so is changing who gets it, but not what gives nothing more', async () => {
     const { browser, o } = await office(['secret.delete']);
     const { id } = await made(browser.o);
     await change(o.id, (call) => ({
@@ -440,7 +441,7 @@ describe('what a connection gives', () => {
     expect((await browser.o.del(path)).status).toBe(204);
   });
 
-  it('held connection: a place in an approving team, and membership where a policy holds it', async () => {
+  slow('held connection: a place in an approving team, and membership where a policy holds it', async () => {
     const { o, browser } = await newOwner();
     const other = await colleague(o, 'owner');
     const team = await newTeam(o, other.member.id);
@@ -485,7 +486,7 @@ describe('what a connection gives', () => {
 });
 
 describe('what ends with a connection', () => {
-  it('deleted connection: its sessions end with the reply, others stay', async () => {
+  slow('deleted connection: its sessions end with the reply, others stay', async () => {
     const { o, browser } = await newOwner();
     const { id } = await made(browser.o);
     const bob = await colleague(o, 'developer');

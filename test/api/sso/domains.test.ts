@@ -10,6 +10,7 @@ import { type Answered, answerNames, newResolver, type Resolver } from '../../su
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage, runTasksLater } from '../../support/gate';
 import { asMember, ownerId } from '../../support/people';
+import { slow } from '../../support/slow';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -87,7 +88,7 @@ async function checkLater(o: Caller, ms: number): Promise<void> {
 }
 
 describe('domains', () => {
-  it('domain: is pending until its record is found, and is shown, listed and deleted', async () => {
+  slow('domain: is pending until its record is found, and is shown, listed and deleted', async () => {
     const o = await newOrg();
     const name = newName();
     const one = await added(o, `${name.toUpperCase()}.`);
@@ -112,7 +113,7 @@ describe('domains', () => {
     ]);
   });
 
-  it('domain: the same one twice is a conflict, in any spelling', async () => {
+  slow('domain: the same one twice is a conflict, in any spelling', async () => {
     const o = await newOrg();
     const { domain } = await added(o);
     for (const again of [domain, domain.toUpperCase(), `${domain}.`])
@@ -157,7 +158,7 @@ describe('domains', () => {
     expect((await added(o, 'XN--BCHER-KVA.example')).domain).toBe('xn--bcher-kva.example');
   });
 
-  it('domain: a credential with limits or without the scope changes none', async () => {
+  slow('domain: a credential with limits or without the scope changes none', async () => {
     const o = await newOrg();
     const one = await added(o);
     const limited = await newKey(o, { scopes: ['sso:*'], environments: ['development'] });
@@ -191,7 +192,7 @@ describe('record', () => {
     expect((await verify(o, one)).status).toBe(200);
   });
 
-  it('record: unquoted and escaped data of the JSON form counts', async () => {
+  slow('record: unquoted and escaped data of the JSON form counts', async () => {
     const o = await newOrg();
     for (const spelled of [
       (value: string) => value,
@@ -260,7 +261,7 @@ describe('record', () => {
       expect((await shown(o, one)).status).toBe('pending');
     });
 
-  it('record: that of another organisation, or of another domain, proves nothing', async () => {
+  slow('record: that of another organisation, or of another domain, proves nothing', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const one = await added(o);
@@ -273,7 +274,7 @@ describe('record', () => {
     expect(codeOf(await verify(o, one))).toEqual(NOT_VERIFIED);
   });
 
-  it('record: a resolver that never answers is not waited for beyond ten seconds', async () => {
+  slow('record: a resolver that never answers is not waited for beyond ten seconds', async () => {
     const o = await newOrg();
     const one = await added(o);
     const real = AbortSignal.timeout.bind(AbortSignal);
@@ -338,7 +339,7 @@ describe('owner', () => {
     expect(codeOf(await verify(o, again))).toEqual([409, 'CONFLICT']);
   });
 
-  it('owner: of two organisations that verify at once, one gets the domain', async () => {
+  slow('owner: of two organisations that verify at once, one gets the domain', async () => {
     for (let round = 0; round < 5; round++) {
       const orgs = [await newOrg(), await newOrg(), await newOrg()];
       const domain = newName();
@@ -355,7 +356,7 @@ describe('owner', () => {
     }
   });
 
-  it('owner: an organisation that is deleted leaves its domain free', async () => {
+  slow('owner: an organisation that is deleted leaves its domain free', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const one = await proved(o);
@@ -383,7 +384,7 @@ describe('owner', () => {
     expect((await shown(o, one)).status).toBe('pending');
   });
 
-  it('owner: a gate that is away keeps its domain', async () => {
+  slow('owner: a gate that is away keeps its domain', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const one = await proved(o);
@@ -489,7 +490,7 @@ describe('daily check', () => {
     expect((await verify(other, theirs)).status).toBe(200);
   });
 
-  it('daily check: a record that is found again ends the count', async () => {
+  slow('daily check: a record that is found again ends the count', async () => {
     const o = await newOrg();
     const one = await proved(o);
     const before = resolver.records;
@@ -503,7 +504,7 @@ describe('daily check', () => {
     expect((await shown(o, one)).status).toBe('verified');
   });
 
-  it('daily check: a domain that another organisation has verified since is pending at once', async () => {
+  slow('daily check: a domain that another organisation has verified since is pending at once', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const one = await proved(o);

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newBrowser } from '../../support/browser';
 import { newPasskey } from '../../support/passkey';
 import { newMember } from '../../support/people';
+import { slow } from '../../support/slow';
 import {
   changeConnection,
   changeDomain,
@@ -158,7 +159,7 @@ describe('single sign-on: back-channel logout', () => {
   }
   let n = 0;
 
-  it('ends the session of a sid, with the reply, and no other', async () => {
+  slow('ends the session of a sid, with the reply, and no other', async () => {
     const { browser, provider, claims, logout } = await world();
     const other = newSsoBrowser();
     await other.signIn(provider, { ...claims, sid: 'sid-2' });
@@ -228,7 +229,7 @@ describe('single sign-on: back-channel logout', () => {
     expect((await browser.whoami()).status).toBe(200);
   });
 
-  it('of an unknown connection is refused like any other', async () => {
+  slow('of an unknown connection is refused like any other', async () => {
     const { logout } = await world();
     void logout;
     const answer = await send('POST', '/sso/sso_01M9xQeKcX3vTz6nWJfQ4b/logout', {
@@ -294,7 +295,7 @@ describe('single sign-on: enforce', () => {
     expect((await other.browser.login()).status).toBe(200);
   });
 
-  it('holds only for verified domains, and ends no session of single sign-on', async () => {
+  slow('holds only for verified domains, and ends no session of single sign-on', async () => {
     const { o, at, connection, domainId, browser } = await signedIn();
     const bea = await enrolled(o, at('pat'));
     await changeConnection(o, connection, { enforce: 1 });
@@ -379,7 +380,7 @@ describe('single sign-on: confirming a session', () => {
     return answer.json.error.code !== 'REAUTHENTICATION_REQUIRED';
   };
 
-  it('takes a sign-in at the provider with max_age=0, by the same identity', async () => {
+  slow('takes a sign-in at the provider with max_age=0, by the same identity', async () => {
     const { browser, started, back } = await confirming();
     expect(new URL(started.json.url).searchParams.get('max_age')).toBe('0');
     const old = browser.jar.get('__Host-svc_refresh') as string;
@@ -451,7 +452,7 @@ describe('single sign-on: confirming a session', () => {
     expect(await isConfirmed(browser)).toBe(false);
   });
 
-  it('begins no session, and a passkey that came meanwhile ends it', async () => {
+  slow('begins no session, and a passkey that came meanwhile ends it', async () => {
     const { o, browser, back, member } = await confirming();
     const { addPasskey } = await import('../../support/people');
     await addPasskey(o, member.id);

@@ -6,6 +6,7 @@ import { ineligible } from '../../../src/gate/approvals/approvers';
 import { tiesOf } from '../../../src/gate/approvals/ties';
 import { inCore } from '../../support/gate';
 import { newMember, newTeam, ownerId } from '../../support/people';
+import { slow } from '../../support/slow';
 import {
   changeConnection,
   claimsOf,
@@ -97,7 +98,7 @@ describe('single sign-on: nobody whom a provider', () => {
     expect(await whyNot(o, bea.id, dev.id, { team_id: team })).toMatch(PROVIDER);
   });
 
-  it('linked without a passkey decides for a week; with one, nothing changes', async () => {
+  slow('linked without a passkey decides for a week; with one, nothing changes', async () => {
     const { o, provider, at } = await connected();
     const bea = await newMember(o, 'admin', { email: at('bea') });
     await memberOf(provider, claimsOf(at('bea')));
@@ -143,7 +144,7 @@ it('single sign-on: whoever changed what a connection gives stays tied to its pe
 });
 
 describe('single sign-on: an approval policy', () => {
-  it('holds no sign-in: what a connection gives was held when it was made', async () => {
+  slow('holds no sign-in: what a connection gives was held when it was made', async () => {
     const { o, provider, at } = await connected({ jit: 1 });
     await newMember(o, 'admin');
     await newMember(o, 'admin');

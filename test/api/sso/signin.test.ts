@@ -6,6 +6,7 @@ import { inGate } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { newMember, newTeam } from '../../support/people';
 import { GROUP, newIdp, newUser } from '../../support/scim';
+import { slow } from '../../support/slow';
 import {
   type Claims,
   changeConnection,
@@ -57,7 +58,7 @@ describe('single sign-on: a sign-in', () => {
     expect((await entries(o, 'auth.sso'))[0]).toMatchObject({ outcome: 'success', resource: session.id });
   });
 
-  it('is of the same member each time, whatever the address is meanwhile', async () => {
+  slow('is of the same member each time, whatever the address is meanwhile', async () => {
     const { o, provider, at, connection } = await connected({ jit: 1 });
     const claims = claimsOf(at('bea'));
     await newSsoBrowser().signIn(provider, claims);
@@ -68,7 +69,7 @@ describe('single sign-on: a sign-in', () => {
     expect((await o.get('/members')).json.data).toHaveLength(2);
   });
 
-  it('does not confirm: what needs a passkey still does', async () => {
+  slow('does not confirm: what needs a passkey still does', async () => {
     const { provider, at } = await connected({ jit: 1, default_role: 'admin' });
     const browser = newSsoBrowser();
     await browser.signIn(provider, claimsOf(at('bea')));
@@ -168,7 +169,7 @@ describe('single sign-on: a start', () => {
     ).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
   });
 
-  it('of an unknown address is limited to 20 a minute', async () => {
+  slow('of an unknown address is limited to 20 a minute', async () => {
     await connected();
     const browser = newSsoBrowser();
     for (let n = 0; n < 20; n++) expect((await browser.start({ email: 'x@no.example' })).status).toBe(404);
@@ -269,7 +270,7 @@ describe('single sign-on: linking by address', () => {
     expect((await browser.call('POST', '/api/v1/auth/sso/link', { response })).status).toBe(200);
   });
 
-  it('of an owner takes a passkey, enrolled or not', async () => {
+  slow('of an owner takes a passkey, enrolled or not', async () => {
     const { o, owner, provider, at } = await connected({ jit: 1 });
     await owner.o.patch(`/members/${owner.member.id}`, { email: at('ann') });
     const browser = newSsoBrowser();
@@ -282,7 +283,7 @@ describe('single sign-on: linking by address', () => {
     expect(await reasonOf(o)).toBe('the member can only link with a passkey, and has none');
   });
 
-  it('anew takes a passkey once a connection was deleted, or an owner', async () => {
+  slow('anew takes a passkey once a connection was deleted, or an owner', async () => {
     const { o, owner, provider, at, connection, domainId } = await connected();
     const { id } = await newMember(o, 'developer', { email: at('bea') });
     const claims = claimsOf(at('bea'));

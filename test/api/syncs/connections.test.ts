@@ -6,6 +6,7 @@ import { signIn } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import {
   circleciConfig,
   herokuConfig,
@@ -52,7 +53,7 @@ const run = async (o: Caller, integrationId: string, fields: Record<string, unkn
 };
 
 describe('sync: stored connections', () => {
-  it('sync: one is stored without its credentials shown, run, changed and removed', async () => {
+  slow('sync: one is stored without its credentials shown, run, changed and removed', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'ALPHA', value: 'a' });
     const made = await stored(o, { environments: ['production'], prune: true });
@@ -152,7 +153,7 @@ describe('sync: stored connections', () => {
 });
 
 describe('sync: whose reach', () => {
-  it('sync: running a connection sends what its creator may read, and no more', async () => {
+  slow('sync: running a connection sends what its creator may read, and no more', async () => {
     const o = await newOrg();
     for (const name of ['app/ONE', 'other/TWO']) await newSecret(o, { name, value: name });
     const maker = await newKey(o, { scopes: ['integrations:write', 'secrets:read'], secrets: ['app/*'] });
@@ -277,7 +278,7 @@ describe('sync: whose reach', () => {
   });
 });
 
-it('sync: a connection removed during a sync leaves the results of written names', async () => {
+slow('sync: a connection removed during a sync leaves the results of written names', async () => {
   const o = await newOrg();
   for (let i = 0; i < 40; i++) await newSecret(o, { name: `NAME_${i}`, value: `${i}` });
   const id = await connect(o, { platform: 'circleci', config: circleciConfig });
@@ -304,7 +305,7 @@ describe('sync: automatic', () => {
   });
   const list = async (o: Caller) => (await o.get('/integrations/syncs')).json.data;
 
-  it('sync: changes within a few seconds are one sync, only of their environment', async () => {
+  slow('sync: changes within a few seconds are one sync, only of their environment', async () => {
     const o = await newOrg();
     await connect(o, { auto: true });
     await connect(o, { platform: 'circleci', config: circleciConfig });
@@ -330,7 +331,7 @@ describe('sync: automatic', () => {
     expect(await list(o)).toHaveLength(2);
   });
 
-  it('sync: with prune, a deleted secret is deleted there', async () => {
+  slow('sync: with prune, a deleted secret is deleted there', async () => {
     const o = await newOrg();
     await connect(o, { auto: true, prune: true });
     const alpha = await newSecret(o, { name: 'ALPHA', value: 'a' });
@@ -362,7 +363,7 @@ describe('sync: automatic', () => {
     expect(targets.heroku).toEqual({ ALPHA: 'a', BETA: 'b' });
   });
 
-  it('sync: a change while a sync is under way is not lost', async () => {
+  slow('sync: a change while a sync is under way is not lost', async () => {
     const o = await newOrg();
     await connect(o, { auto: true });
     const alpha = await newSecret(o, { name: 'ALPHA', value: 'a' });
@@ -379,44 +380,47 @@ describe('sync: automatic', () => {
     expect(targets.heroku).toEqual({ ALPHA: 'changed while the first value is on its way' });
   });
 
-  it('sync: a platform that is away is tried again later, and a change does not wait for that', async () => {
-    const o = await newOrg();
-    await connect(o, { auto: true });
-    await newSecret(o, { name: 'ALPHA', value: 'a' });
-    targets.before = () => new Response('', { status: 503 });
-    for (const wait of [GATHERED, 5 * 60_000, 10 * 60_000]) {
-      later(wait);
+  slow(
+    'sync: a platform that is away is tried again later, and a change does not wait for that',
+    async () => {
+      const o = await newOrg();
+      await connect(o, { auto: true });
+      await newSecret(o, { name: 'ALPHA', value: 'a' });
+      targets.before = () => new Response('', { status: 503 });
+      for (const wait of [GATHERED, 5 * 60_000, 10 * 60_000]) {
+        later(wait);
+        await syncAll(o);
+      }
+      expect((await list(o)).map(({ status }: { status: string }) => status)).toEqual([
+        'failed',
+        'failed',
+        'failed',
+      ]);
+      targets.before = null;
+      later(19 * 60_000);
       await syncAll(o);
-    }
-    expect((await list(o)).map(({ status }: { status: string }) => status)).toEqual([
-      'failed',
-      'failed',
-      'failed',
-    ]);
-    targets.before = null;
-    later(19 * 60_000);
-    await syncAll(o);
-    expect(targets.heroku).toEqual({});
-    later(60_000);
-    await syncAll(o);
-    expect(targets.heroku).toEqual({ ALPHA: 'a' });
+      expect(targets.heroku).toEqual({});
+      later(60_000);
+      await syncAll(o);
+      expect(targets.heroku).toEqual({ ALPHA: 'a' });
 
-    targets.before = () => new Response('', { status: 503 });
-    await newSecret(o, { name: 'BETA', value: 'b' });
-    later(GATHERED);
-    await syncAll(o);
-    targets.before = null;
-    await newSecret(o, { name: 'GAMMA', value: 'c' });
-    later(GATHERED);
-    await syncAll(o);
-    expect(targets.heroku).toEqual({ ALPHA: 'a', BETA: 'b', GAMMA: 'c' });
-    const made = await list(o);
-    later(86_400_000);
-    await syncAll(o);
-    expect(await list(o)).toHaveLength(made.length);
-  });
+      targets.before = () => new Response('', { status: 503 });
+      await newSecret(o, { name: 'BETA', value: 'b' });
+      later(GATHERED);
+      await syncAll(o);
+      targets.before = null;
+      await newSecret(o, { name: 'GAMMA', value: 'c' });
+      later(GATHERED);
+      await syncAll(o);
+      expect(targets.heroku).toEqual({ ALPHA: 'a', BETA: 'b', GAMMA: 'c' });
+      const made = await list(o);
+      later(86_400_000);
+      await syncAll(o);
+      expect(await list(o)).toHaveLength(made.length);
+    },
+  );
 
-  it('sync: tries of a platform that stays away end, and one that refuses is not tried again', async () => {
+  slow('sync: tries of a platform that stays away end, and one that refuses is not tried again', async () => {
     const o = await newOrg();
     await connect(o, { auto: true });
     await newSecret(o, { name: 'ALPHA', value: 'a' });
@@ -463,7 +467,7 @@ describe('sync: automatic', () => {
     expect(await left()).toEqual([0, 0]);
   });
 
-  it('sync: a week without a queue is caught up with', async () => {
+  slow('sync: a week without a queue is caught up with', async () => {
     const o = await newOrg();
     await connect(o, { auto: true });
     await newSecret(o, { name: 'ALPHA', value: 'a' });

@@ -8,6 +8,7 @@ import { change, signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
+import { slow } from '../../support/slow';
 import {
   circleciConfig,
   herokuConfig,
@@ -79,7 +80,7 @@ describe('sync: approval policies', () => {
     }
   });
 
-  it('sync: automatic syncs do not wait for approval, and do not send held secrets', async () => {
+  slow('sync: automatic syncs do not wait for approval, and do not send held secrets', async () => {
     const { o } = await newOffice();
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
     await o.post('/integrations', {
@@ -144,7 +145,7 @@ describe('sync: approval policies on agents', () => {
     }
   });
 
-  it('sync: a change of an agent that widens nothing holds nothing', async () => {
+  slow('sync: a change of an agent that widens nothing holds nothing', async () => {
     const { o, agent, id } = await newDesk({
       auto: true,
       prune: true,
@@ -164,22 +165,25 @@ describe('sync: approval policies on agents', () => {
     expect(targets.heroku).toEqual({ SENT: 'sent' });
   });
 
-  it('sync: a connection that an agent stored stays its own when a member sends its config again', async () => {
-    const { o, ann, agent } = await newDesk();
-    const { id } = (
-      await agent.post('/integrations', {
-        kind: 'sync',
-        platform: 'heroku',
-        name: 'its',
-        config: herokuConfig,
-        auto: true,
-      })
-    ).json;
-    expect((await ann.o.patch(`/integrations/${id}`, { config: { token: TOKEN } })).status).toBe(200);
-    await newSecret(o, { name: 'HELD', value: 'held' });
-    await later(o);
-    expect(targets.heroku).toEqual({});
-  });
+  slow(
+    'sync: a connection that an agent stored stays its own when a member sends its config again',
+    async () => {
+      const { o, ann, agent } = await newDesk();
+      const { id } = (
+        await agent.post('/integrations', {
+          kind: 'sync',
+          platform: 'heroku',
+          name: 'its',
+          config: herokuConfig,
+          auto: true,
+        })
+      ).json;
+      expect((await ann.o.patch(`/integrations/${id}`, { config: { token: TOKEN } })).status).toBe(200);
+      await newSecret(o, { name: 'HELD', value: 'held' });
+      await later(o);
+      expect(targets.heroku).toEqual({});
+    },
+  );
 
   /** A connection that the agent stored, with a secret that it would send, and a run of it. */
   async function newRun(desk: Awaited<ReturnType<typeof newDesk>>) {
@@ -279,10 +283,13 @@ describe('sync: who decided where a connection sends', () => {
   }
   const DENIED = [403, 'INSUFFICIENT_SCOPE'];
 
-  it('sync: who stored a connection approves a run that another asks for: the requester chose it', async () => {
-    const { cara, stored, ask } = await newDesk();
-    expect((await approve(cara, await ask(await stored(cara.o)))).json.status).toBe('approved');
-  });
+  slow(
+    'sync: who stored a connection approves a run that another asks for: the requester chose it',
+    async () => {
+      const { cara, stored, ask } = await newDesk();
+      expect((await approve(cara, await ask(await stored(cara.o)))).json.status).toBe('approved');
+    },
+  );
 
   it('attack: who repointed or widened a connection approves no run of it for seven days', async () => {
     const { o, ann, bob, cara, dora, stored, ask } = await newDesk();
@@ -320,7 +327,7 @@ describe('sync: who decided where a connection sends', () => {
     expect((await approve(cara, await ask(id))).json.status).toBe('approved');
   });
 
-  it('sync: who renamed or narrowed a connection approves a run of it', async () => {
+  slow('sync: who renamed or narrowed a connection approves a run of it', async () => {
     const { ann, cara, stored, ask } = await newDesk();
     const id = await stored(ann.o, { environments: ['development', 'production'], auto: true });
     expect(
@@ -367,17 +374,20 @@ describe('sync: audit', () => {
     for (const text of ['the-value-of-alpha', TOKEN]) expect(all).not.toContain(text);
   });
 
-  it('sync: who had a secret sent counts as a reader of it, for its readers and for a containment', async () => {
-    const o = await newOrg();
-    const alpha = await newSecret(o, { name: 'ALPHA', value: 'a' });
-    const beta = await newSecret(o, { name: 'BETA', value: 'b' });
-    const key = await newKey(o, { scopes: ['integrations:sync', 'secrets:read'] });
-    await synced(o.as(key.token), { names: ['ALPHA'] });
-    const contained = await o.post(`/credentials/${key.id}/contain`, {});
-    expect([200, 201]).toContain(contained.status);
-    expect(contained.text).toContain(alpha.id);
-    expect(contained.text).not.toContain(beta.id);
-  });
+  slow(
+    'sync: who had a secret sent counts as a reader of it, for its readers and for a containment',
+    async () => {
+      const o = await newOrg();
+      const alpha = await newSecret(o, { name: 'ALPHA', value: 'a' });
+      const beta = await newSecret(o, { name: 'BETA', value: 'b' });
+      const key = await newKey(o, { scopes: ['integrations:sync', 'secrets:read'] });
+      await synced(o.as(key.token), { names: ['ALPHA'] });
+      const contained = await o.post(`/credentials/${key.id}/contain`, {});
+      expect([200, 201]).toContain(contained.status);
+      expect(contained.text).toContain(alpha.id);
+      expect(contained.text).not.toContain(beta.id);
+    },
+  );
 });
 
 describe('sync: secrecy', () => {
@@ -420,7 +430,7 @@ describe('sync: secrecy', () => {
     ).toEqual([null]);
   });
 
-  it('sync: another organisation sees, cancels and uses nothing of it', async () => {
+  slow('sync: another organisation sees, cancels and uses nothing of it', async () => {
     const o = await newOrg();
     const other = await newOrg();
     await newSecret(o, { name: 'ALPHA', value: 'a' });

@@ -6,6 +6,7 @@ import { ownedBy, prunable } from '../../../src/domains/syncs/gate/select';
 import { nameQuotas } from '../../../src/domains/syncs/gate/store';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import {
   circleciConfig,
   herokuConfig,
@@ -196,7 +197,7 @@ describe('sync: limits of the caller', () => {
     expect((await cancel(again.json.syncId)).status).toBe(200);
   });
 
-  it('sync: pages of the list are complete where rows in between are hidden', async () => {
+  slow('sync: pages of the list are complete where rows in between are hidden', async () => {
     const { o, narrow, everywhere } = await world();
     const ids: string[] = [];
     for (const environmentId of ['development', 'production', 'production', 'development', 'production'])
@@ -249,23 +250,26 @@ describe('sync: connections outside the limits', () => {
     expect((await o.get('/integrations')).text).toBe(before);
   });
 
-  it('sync: its own connection, within its limits, it changes and removes; another key with other names does not', async () => {
-    const { o } = await world();
-    const of = async (secrets: string[]) =>
-      o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], ...LIMITS, secrets })).token);
-    const own = await of(['dev_*']);
-    const wider = await of(['d*']);
-    const other = await of(['dev_O*']);
-    const id = await connect(own, { platform: 'circleci', config: circleciConfig });
-    expect(codeOf(await other.patch(`/integrations/${id}`, { auto: true }))).toEqual([
-      403,
-      'INSUFFICIENT_SCOPE',
-    ]);
-    expect(codeOf(await other.del(`/integrations/${id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect((await own.patch(`/integrations/${id}`, { auto: true })).status).toBe(200);
-    expect((await wider.patch(`/integrations/${id}`, { auto: false })).status).toBe(200);
-    expect((await own.del(`/integrations/${id}`)).status).toBe(204);
-  });
+  slow(
+    'sync: its own connection, within its limits, it changes and removes; another key with other names does not',
+    async () => {
+      const { o } = await world();
+      const of = async (secrets: string[]) =>
+        o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], ...LIMITS, secrets })).token);
+      const own = await of(['dev_*']);
+      const wider = await of(['d*']);
+      const other = await of(['dev_O*']);
+      const id = await connect(own, { platform: 'circleci', config: circleciConfig });
+      expect(codeOf(await other.patch(`/integrations/${id}`, { auto: true }))).toEqual([
+        403,
+        'INSUFFICIENT_SCOPE',
+      ]);
+      expect(codeOf(await other.del(`/integrations/${id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect((await own.patch(`/integrations/${id}`, { auto: true })).status).toBe(200);
+      expect((await wider.patch(`/integrations/${id}`, { auto: false })).status).toBe(200);
+      expect((await own.del(`/integrations/${id}`)).status).toBe(204);
+    },
+  );
 
   it('sync: a name that holds the value of another secret is not overwritten', async () => {
     const o = await newOrg();
@@ -403,21 +407,27 @@ describe('sync: connections outside the limits', () => {
     ]);
   });
 
-  it('notify: a credential with limits removes no connection that receives events of the whole organisation', async () => {
-    const { o, narrow } = await world();
-    const { id } = (
-      await o.post('/integrations', {
-        kind: 'notify',
-        platform: 'pagerduty',
-        name: 'x',
-        config: { routingKey: 'x' },
-      })
-    ).json;
-    expect(codeOf(await narrow.del(`/integrations/${id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await narrow.patch(`/integrations/${id}`, { name: 'y' }))).toEqual([
-      403,
-      'INSUFFICIENT_SCOPE',
-    ]);
-    expect(codeOf(await narrow.del('/integrations/int_01M9xQeKcX3vTz6nWJfQ4b'))).toEqual([404, 'NOT_FOUND']);
-  });
+  slow(
+    'notify: a credential with limits removes no connection that receives events of the whole organisation',
+    async () => {
+      const { o, narrow } = await world();
+      const { id } = (
+        await o.post('/integrations', {
+          kind: 'notify',
+          platform: 'pagerduty',
+          name: 'x',
+          config: { routingKey: 'x' },
+        })
+      ).json;
+      expect(codeOf(await narrow.del(`/integrations/${id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect(codeOf(await narrow.patch(`/integrations/${id}`, { name: 'y' }))).toEqual([
+        403,
+        'INSUFFICIENT_SCOPE',
+      ]);
+      expect(codeOf(await narrow.del('/integrations/int_01M9xQeKcX3vTz6nWJfQ4b'))).toEqual([
+        404,
+        'NOT_FOUND',
+      ]);
+    },
+  );
 });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { slow } from '../../support/slow';
 import {
   askedFor,
   herokuConfig,
@@ -53,7 +54,7 @@ async function newApprovedSync() {
 }
 
 describe('sync: what it rests on', () => {
-  it('sync: a connection that was changed between approval and use makes the approval void', async () => {
+  slow('sync: a connection that was changed between approval and use makes the approval void', async () => {
     const { o, use, patch } = await newApprovedSync();
     expect((await patch(moved)).status).toBe(200);
     expect(codeOf(await use())).toEqual(MISMATCH);
@@ -88,7 +89,7 @@ describe('sync: what it rests on', () => {
     expect([short(await statusOf(o, syncId)), targets.heroku]).toEqual([STOPPED, {}]);
   });
 
-  it('sync: a connection that is changed while a sync is writing stops it', async () => {
+  slow('sync: a connection that is changed while a sync is writing stops it', async () => {
     const o = await newOrg();
     for (const name of ['ALPHA', 'BETA']) await newSecret(o, { name, value: name });
     const { id } = (await o.post('/integrations', connection)).json;
@@ -108,18 +109,21 @@ describe('sync: what it rests on', () => {
     ]);
   });
 
-  it('sync: an automatic sync of a connection that was changed meanwhile stops, and begins again as the connection says now', async () => {
-    const o = await newOrg();
-    const { id } = (await o.post('/integrations', { ...connection, auto: true, prune: true })).json;
-    await newSecret(o, { name: 'ALPHA', value: 'a' });
-    faults.clock = Date.now() + 10_000;
-    await begin(o);
-    expect((await o.patch(`/integrations/${id}`, { ...moved, prune: false })).status).toBe(200);
-    await syncAll(o);
-    const syncs = (await o.get('/integrations/syncs')).json.data;
-    expect(syncs.map(({ status }: { status: string }) => status)).toEqual(['completed', 'failed']);
-    expect(new Set(targets.calls.map(({ path }) => path))).toEqual(new Set(['/apps/attacker/config-vars']));
-  });
+  slow(
+    'sync: an automatic sync of a connection that was changed meanwhile stops, and begins again as the connection says now',
+    async () => {
+      const o = await newOrg();
+      const { id } = (await o.post('/integrations', { ...connection, auto: true, prune: true })).json;
+      await newSecret(o, { name: 'ALPHA', value: 'a' });
+      faults.clock = Date.now() + 10_000;
+      await begin(o);
+      expect((await o.patch(`/integrations/${id}`, { ...moved, prune: false })).status).toBe(200);
+      await syncAll(o);
+      const syncs = (await o.get('/integrations/syncs')).json.data;
+      expect(syncs.map(({ status }: { status: string }) => status)).toEqual(['completed', 'failed']);
+      expect(new Set(targets.calls.map(({ path }) => path))).toEqual(new Set(['/apps/attacker/config-vars']));
+    },
+  );
 });
 
 /** Starts the automatic syncs that are due, and works on none. */

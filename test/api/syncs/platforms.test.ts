@@ -3,6 +3,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { type SyncPlatform, syncPlatforms } from '../../../src/adapters/platforms';
 import { faults } from '../../support/faults';
+import { slow } from '../../support/slow';
 import { type Targets, useTargets } from '../../support/syncs';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 import { hostileTargets } from '../../unit/delivery/targets';
@@ -95,24 +96,28 @@ const led = (url: string): [string, Record<string, unknown>][] => [
   ['gcp-secret-manager', { serviceAccountJson: { ...KEY, token_uri: url } }],
 ];
 
-it('sync: no config leads to an address that is not public, and nothing is called', {
-  timeout: 120_000,
-}, async () => {
-  const targets: Targets = useTargets();
-  const o = await newOrg();
-  for (const url of hostileTargets)
-    for (const [platform, config] of led(url))
-      for (const body of [
-        { platform, config, environmentId: 'production' },
-        { platform, config, environmentId: 'production', dryRun: true },
-      ]) {
-        const answer = await o.post('/integrations/sync', body);
-        expect([platform, url, ...codeOf(answer)]).toEqual([platform, url, 400, 'VALIDATION_FAILED']);
-        if (url.length > 8) expect(answer.text).not.toContain(url);
-      }
-  expect(targets.calls).toEqual([]);
-  expect((await o.get('/integrations/syncs')).json.data).toEqual([]);
-});
+slow(
+  'sync: no config leads to an address that is not public, and nothing is called',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const targets: Targets = useTargets();
+    const o = await newOrg();
+    for (const url of hostileTargets)
+      for (const [platform, config] of led(url))
+        for (const body of [
+          { platform, config, environmentId: 'production' },
+          { platform, config, environmentId: 'production', dryRun: true },
+        ]) {
+          const answer = await o.post('/integrations/sync', body);
+          expect([platform, url, ...codeOf(answer)]).toEqual([platform, url, 400, 'VALIDATION_FAILED']);
+          if (url.length > 8) expect(answer.text).not.toContain(url);
+        }
+    expect(targets.calls).toEqual([]);
+    expect((await o.get('/integrations/syncs')).json.data).toEqual([]);
+  },
+);
 
 it('sync: a host that no URL can have is refused, also where PLATFORM_BASE_URLS replaces it', async () => {
   const o = await newOrg();

@@ -1,6 +1,7 @@
 // Prune over HTTP: it deletes only names that this service was the last to write to a target, from the same
 // environment.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { slow } from '../../support/slow';
 import {
   circleciConfig,
   herokuConfig,
@@ -124,7 +125,7 @@ describe.each(both)('sync: prune at %s', (platform) => {
   });
 });
 
-it('sync: a value that somebody else has written since is not deleted', async () => {
+slow('sync: a value that somebody else has written since is not deleted', async () => {
   const o = await newOrg();
   const { remove } = await filled(o, 'production', 'ALPHA', 'BETA');
   await synced(o, at('heroku', 'production'));
@@ -157,7 +158,7 @@ it('sync: two environments on one target run one after the other, so that no pla
   expect(targets.circleci).toEqual({ SHARED: 'SHARED of staging' });
 });
 
-it('sync: a name that was found equal where values are read one by one is not deleted', async () => {
+slow('sync: a name that was found equal where values are read one by one is not deleted', async () => {
   const o = await newOrg();
   const { remove } = await filled(o, 'production', 'ALPHA');
   let value: object = { SecretString: 'ALPHA of production' };

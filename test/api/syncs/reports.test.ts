@@ -9,6 +9,7 @@ import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newPolicy } from '../../support/policies';
+import { few, slow } from '../../support/slow';
 import {
   circleciConfig,
   herokuConfig,
@@ -57,7 +58,7 @@ it('sync: one whose member was removed before it began has not completed', async
   });
 });
 
-it('sync: one whose browser session ended before it began has not completed', async () => {
+slow('sync: one whose browser session ended before it began has not completed', async () => {
   const { o, browser } = await newSignedIn();
   expect(await stopped(o, browser.o, () => browser.logout())).toEqual({
     status: 'failed',
@@ -76,7 +77,7 @@ it('sync: one whose session token was revoked before it began has not completed'
   });
 });
 
-it('sync: an automatic one of a connection whose creator was removed has not completed', async () => {
+slow('sync: an automatic one of a connection whose creator was removed has not completed', async () => {
   const START = Date.now();
   faults.clock = START;
   const o = await newOrg();
@@ -116,7 +117,7 @@ async function afterFirstPage(o: Caller, stop: () => Promise<unknown>) {
   await inCore(o, (core) => ciphertexts(core).clear());
 }
 
-it.each(['names', 'all'])(
+it.each(few(['names', 'all'], 1))(
   'sync: a secret that a policy holds once its sync has read others is in the report (%s)',
   { timeout: 60_000 },
   async (which) => {
@@ -141,26 +142,30 @@ it.each(['names', 'all'])(
   },
 );
 
-it('sync: a secret that was named, and is deleted once its sync has read others, is in the report', {
-  timeout: 60_000,
-}, async () => {
-  const o = await newOrg();
-  const names = await largeSecrets(o, 150);
-  const { syncId } = (
-    await o.post('/integrations/sync', { ...body, platform: 'circleci', config: circleciConfig, names })
-  ).json;
-  const { id } = (await o.get('/secrets?prefix=NAME_149')).json.data[0];
-  await afterFirstPage(o, () => o.del(`/secrets/${id}`));
-  await syncAll(o);
-  const { status, results } = await statusOf(o, syncId);
-  expect([status, results.length, results.at(-1)]).toMatchObject([
-    'completed',
-    150,
-    { name: 'NAME_149', action: 'skipped', code: 'NOT_FOUND' },
-  ]);
-});
+slow(
+  'sync: a secret that was named, and is deleted once its sync has read others, is in the report',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    const o = await newOrg();
+    const names = await largeSecrets(o, 150);
+    const { syncId } = (
+      await o.post('/integrations/sync', { ...body, platform: 'circleci', config: circleciConfig, names })
+    ).json;
+    const { id } = (await o.get('/secrets?prefix=NAME_149')).json.data[0];
+    await afterFirstPage(o, () => o.del(`/secrets/${id}`));
+    await syncAll(o);
+    const { status, results } = await statusOf(o, syncId);
+    expect([status, results.length, results.at(-1)]).toMatchObject([
+      'completed',
+      150,
+      { name: 'NAME_149', action: 'skipped', code: 'NOT_FOUND' },
+    ]);
+  },
+);
 
-it('sync: names whose ciphertexts leave the cache for those of others are sent', async () => {
+slow('sync: names whose ciphertexts leave the cache for those of others are sent', async () => {
   const o = await newOrg();
   const names = ['ALPHA', 'BETA', 'GAMMA', 'DELTA'];
   for (const name of names) await newSecret(o, { name, value: name.repeat(50) });

@@ -8,6 +8,7 @@ import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
 import { newPolicy } from '../../support/policies';
+import { few, slow } from '../../support/slow';
 import {
   circleciConfig,
   herokuConfig,
@@ -145,7 +146,7 @@ describe('sync: no write begins after the reply', () => {
   const cases = Object.entries(ends).flatMap(([name, end]) =>
     (end.of ?? Object.keys(ways)).map((way) => [name, way, end] as const),
   );
-  it.each(cases)('sync: %s of a sync by %s', async (_, way, { by, code, stop }) => {
+  it.each(few(cases, 4))('sync: %s of a sync by %s', async (_, way, { by, code, stop }) => {
     const o = await filled();
     const credential = by ? await newSession(o, SCOPES) : await newKey(o, SCOPES);
     if (by === 'member') {
@@ -283,7 +284,7 @@ it('sync: nor is it for another secret that has its name by then', async () => {
   expect([written.includes('12'), targets.circleci.NAME_012]).toEqual([false, 'another']);
 });
 
-it('sync: one that is cancelled while its chunk is given back ends at once', async () => {
+slow('sync: one that is cancelled while its chunk is given back ends at once', async () => {
   const o = await filled();
   const issuer = await newIssuer();
   const trust = await newTrust(o, issuer, SCOPES);
@@ -309,7 +310,7 @@ it('sync: one that is cancelled while its chunk is given back ends at once', asy
   expect([writes, results.length, status]).toEqual([8, MANY, 'partial']);
 });
 
-it('sync: a chunk of which nothing is there any more ends no sync', async () => {
+slow('sync: a chunk of which nothing is there any more ends no sync', async () => {
   const o = await filled();
   const asked = await (ways.config as (typeof ways)[string])(o, await newKey(o, SCOPES), 'circleci');
   const rows = [...(await o.get('/secrets?limit=100&prefix=NAME_0')).json.data].filter(
@@ -328,7 +329,7 @@ describe('sync: stops that others ask for', () => {
   const byInline = async (o: Caller, by: Caller, id = '') =>
     (ways.config as (typeof ways)[string])(o, { id, o: by }, 'circleci');
 
-  it('sync: a session token that is revoked, and an agent whose key is', async () => {
+  slow('sync: a session token that is revoked, and an agent whose key is', async () => {
     const o = await filled();
     const key = await newKey(o, { scopes: ['*'] });
     const session = await newSession(key.o, SCOPES);
@@ -347,34 +348,37 @@ describe('sync: stops that others ask for', () => {
     });
   });
 
-  it('sync: a batch is not sent, and a gate that starts again counts the permits of the one before', async () => {
-    const o = await filled();
-    const asked = await (ways.config as (typeof ways)[string])(o, { id: '', o }, 'circleci');
-    const stop = async () => {
-      await evict(o);
-      return o.post(`/integrations/syncs/${asked.id}/cancel`);
-    };
-    expect(await stoppedIn(asked, stop)).toMatchObject({ late: [], given: { status: 200 } });
-    // The listing is under way when the batch would be next.
-    targets.heroku = {};
-    targets.calls = [];
-    // Before it is asked for, because the queue may begin at once.
-    let batch: Promise<Asked> | null = null;
-    let answer: Promise<Answer> | null = null;
-    targets.before = async () => {
-      answer ??= (batch as Promise<Asked>).then(({ id }) => o.post(`/integrations/syncs/${id}/cancel`));
-      await answer;
-      return null;
-    };
-    batch = (ways.config as (typeof ways)[string])(o, { id: '', o }, 'heroku');
-    await batch;
-    await syncAll(o);
-    expect([(await (answer as Promise<Answer> | null))?.status, targets.writes(), targets.heroku]).toEqual([
-      200,
-      [],
-      {},
-    ]);
-  });
+  slow(
+    'sync: a batch is not sent, and a gate that starts again counts the permits of the one before',
+    async () => {
+      const o = await filled();
+      const asked = await (ways.config as (typeof ways)[string])(o, { id: '', o }, 'circleci');
+      const stop = async () => {
+        await evict(o);
+        return o.post(`/integrations/syncs/${asked.id}/cancel`);
+      };
+      expect(await stoppedIn(asked, stop)).toMatchObject({ late: [], given: { status: 200 } });
+      // The listing is under way when the batch would be next.
+      targets.heroku = {};
+      targets.calls = [];
+      // Before it is asked for, because the queue may begin at once.
+      let batch: Promise<Asked> | null = null;
+      let answer: Promise<Answer> | null = null;
+      targets.before = async () => {
+        answer ??= (batch as Promise<Asked>).then(({ id }) => o.post(`/integrations/syncs/${id}/cancel`));
+        await answer;
+        return null;
+      };
+      batch = (ways.config as (typeof ways)[string])(o, { id: '', o }, 'heroku');
+      await batch;
+      await syncAll(o);
+      expect([(await (answer as Promise<Answer> | null))?.status, targets.writes(), targets.heroku]).toEqual([
+        200,
+        [],
+        {},
+      ]);
+    },
+  );
 
   it('sync: a permit does not outlast the caller', async () => {
     const o = await filled();
@@ -401,7 +405,7 @@ describe('sync: stops that others ask for', () => {
     );
   });
 
-  it('sync: a sync that ends keeps nobody waiting', async () => {
+  slow('sync: a sync that ends keeps nobody waiting', async () => {
     const o = await filled();
     await byInline(o, o);
     await syncAll(o);

@@ -7,6 +7,7 @@ import { change } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
+import { slow } from '../../support/slow';
 import {
   askedFor,
   circleciConfig,
@@ -50,7 +51,7 @@ const eventsOf = async (o: Caller) =>
   );
 
 describe('sync: writes', () => {
-  it('sync: the secrets of an environment are written, and a repeat writes nothing', async () => {
+  slow('sync: the secrets of an environment are written, and a repeat writes nothing', async () => {
     const { o } = await filled();
     const asked = await o.post('/integrations/sync', body);
     expect([asked.status, asked.json]).toEqual([202, { syncId: asked.json.syncId, status: 'queued' }]);
@@ -97,7 +98,7 @@ describe('sync: writes', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('sync: name by name, masked values are compared by the digest of the last write', async () => {
+  slow('sync: name by name, masked values are compared by the digest of the last write', async () => {
     const { o, secrets } = await filled();
     await synced(o, circle);
     expect(short(await synced(o, circle))).toEqual(['ALPHA unchanged', 'BETA unchanged']);
@@ -122,7 +123,7 @@ describe('sync: writes', () => {
     expect(targets.heroku).toEqual({ FOREIGN: 'theirs', ALPHA: 'value of ALPHA' });
   });
 
-  it('sync: prune stays within names, and within earlier writes to exactly this target', async () => {
+  slow('sync: prune stays within names, and within earlier writes to exactly this target', async () => {
     const { o, secrets } = await filled('ALPHA', 'BETA', 'GAMMA');
     await synced(o);
     for (const name of ['BETA', 'GAMMA']) await o.del(`/secrets/${secrets.get(name)?.id}`);
@@ -140,7 +141,7 @@ describe('sync: writes', () => {
     ]);
   });
 
-  it('sync: names that are not there or not active are skipped', async () => {
+  slow('sync: names that are not there or not active are skipped', async () => {
     const { o } = await filled();
     await newSecret(o, { name: 'OLD', value: 'x', expires_at: undefined, ttlSeconds: 60 });
     faults.clock = Date.now() + 3_600_000;
@@ -165,7 +166,7 @@ describe('sync: writes', () => {
 });
 
 describe('sync: dry runs', () => {
-  it('sync: a dry run reports what would happen, and leaves no trace', async () => {
+  slow('sync: a dry run reports what would happen, and leaves no trace', async () => {
     const { o, secrets } = await filled();
     const dry = await o.post('/integrations/sync', { ...body, dryRun: true });
     expect(dry.status).toBe(200);
@@ -196,7 +197,7 @@ describe('sync: dry runs', () => {
     expect(narrower.headers.get('idempotency-replayed')).toBe(null);
   });
 
-  it('sync: a dry run tries once, and tells why the target refuses', async () => {
+  slow('sync: a dry run tries once, and tells why the target refuses', async () => {
     const { o } = await filled();
     targets.before = () => new Response('', { status: 503 });
     const dry = await o.post('/integrations/sync', { ...body, dryRun: true });
@@ -270,7 +271,7 @@ describe('sync: who may', () => {
     expect(sync.status).toBe('partial');
   });
 
-  it('sync: every invalid request is refused, and nothing is stored', async () => {
+  slow('sync: every invalid request is refused, and nothing is stored', async () => {
     const { o } = await filled();
     for (const wrong of [
       {},
@@ -325,7 +326,7 @@ describe('sync: order, repeats and cancelling', () => {
     expect(await eventsOf(o)).toHaveLength(1);
   });
 
-  it('idempotency: a repeated request begins one sync', async () => {
+  slow('idempotency: a repeated request begins one sync', async () => {
     const { o } = await filled();
     const key = { 'Idempotency-Key': 'sync-once' };
     const one = await o.post('/integrations/sync', body, key);
@@ -334,7 +335,7 @@ describe('sync: order, repeats and cancelling', () => {
     expect((await o.get('/integrations/syncs')).json.data).toHaveLength(1);
   });
 
-  it('sync: one that is cancelled attempts nothing more; one that has ended cannot be', async () => {
+  slow('sync: one that is cancelled attempts nothing more; one that has ended cannot be', async () => {
     const { o } = await filled();
     const { syncId } = (await o.post('/integrations/sync', body)).json;
     expect((await o.post(`/integrations/syncs/${syncId}/cancel`)).status).toBe(200);
@@ -401,7 +402,7 @@ describe('sync: order, repeats and cancelling', () => {
     expect(await askedFor(o)).toEqual([earlier]);
   });
 
-  it('sync: one that is cancelled midway finishes the names it has begun', async () => {
+  slow('sync: one that is cancelled midway finishes the names it has begun', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `NAME_${String(i).padStart(2, '0')}`);
     const { o } = await filled(...names);
     const { syncId } = (await o.post('/integrations/sync', { ...circle, environmentId: 'production' })).json;
@@ -420,7 +421,7 @@ describe('sync: order, repeats and cancelling', () => {
     expect(written).toBeLessThan(60);
   });
 
-  it('sync: the list is newest first, page by page', async () => {
+  slow('sync: the list is newest first, page by page', async () => {
     const { o } = await filled('ALPHA');
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push((await synced(o)).id);

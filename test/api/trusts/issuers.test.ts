@@ -6,6 +6,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/env';
 import { exchange, newIssuer, newTrust, useIssuers } from '../../support/issuers';
+import { slow } from '../../support/slow';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -33,7 +34,7 @@ async function publishing(fields: Parameters<typeof newIssuer>[0] = {}) {
 }
 
 describe('workload identity: keys of the issuer', () => {
-  it('are fetched from its discovery document, once for many exchanges', async () => {
+  slow('are fetched from its discovery document, once for many exchanges', async () => {
     const { o, issuer, trust, asked } = await publishing();
     const answers = await Promise.all(
       Array.from({ length: 8 }, async () => exchange(o, trust, await issuer.sign())),
@@ -326,7 +327,7 @@ describe('workload identity: a hostile issuer', () => {
     ]);
   });
 
-  it('that is slow gets a bounded time', async () => {
+  slow('that is slow gets a bounded time', async () => {
     const { o, issuer, trust, stand, reason } = await publishing();
     const { timeout } = AbortSignal;
     const given: number[] = [];

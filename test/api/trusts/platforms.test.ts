@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import guide from '../../../docs/guides/workload-identity.md?raw';
 import { AUDIENCE, exchange, newIssuer } from '../../support/issuers';
+import { few } from '../../support/slow';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -212,7 +213,7 @@ describe('workload identity: the trusts of the guide', () => {
     for (const { source } of Object.values(platforms)) expect(text).toContain(source);
   });
 
-  it.each(Object.entries(platforms))(
+  it.each(few(Object.entries(platforms), 2))(
     '%s: accepts a token as documented, and none that says something else',
     async (name, { claims, others }) => {
       const o = await newOrg();

@@ -7,6 +7,7 @@ import { exchanged } from '../../../src/domains/trusts/gate/exchanged';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { exchange, type Issuer, newIssuer, newTrust, newWorkload } from '../../support/issuers';
+import { few, slow } from '../../support/slow';
 import { codeOf, newOrg, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
@@ -149,7 +150,7 @@ describe('workload identity: a token with one wrong claim', () => {
     expect(bodies.size).toBe(1);
   });
 
-  it('is compared with the issuer as it is spelled', async () => {
+  slow('is compared with the issuer as it is spelled', async () => {
     const o = await newOrg();
     const plain = await newIssuer({ url: 'https://slash.example.com' });
     const slashed = await newTrust(o, { ...plain, url: 'https://slash.example.com/' });
@@ -227,16 +228,19 @@ describe('workload identity: a token with another signature', () => {
     };
   }
 
-  it.each(['RS256', 'PS256', 'ES256', 'EdDSA'])('is refused if the issuer signs with %s', async (alg) => {
-    const o = await newOrg();
-    const issuer = await newIssuer({ alg });
-    const trust = await newTrust(o, issuer);
-    expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
-    for (const [what, token] of Object.entries(await forged(issuer)))
-      expect([what, ...codeOf(await exchange(o, trust, token))]).toEqual([what, ...UNAUTHENTICATED]);
-  });
+  it.each(few(['ES256', 'RS256', 'PS256', 'EdDSA'], 1))(
+    'is refused if the issuer signs with %s',
+    async (alg) => {
+      const o = await newOrg();
+      const issuer = await newIssuer({ alg });
+      const trust = await newTrust(o, issuer);
+      expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
+      for (const [what, token] of Object.entries(await forged(issuer)))
+        expect([what, ...codeOf(await exchange(o, trust, token))]).toEqual([what, ...UNAUTHENTICATED]);
+    },
+  );
 
-  it('is refused if the key belongs to another issuer, even under its kid', async () => {
+  slow('is refused if the key belongs to another issuer, even under its kid', async () => {
     const o = await newOrg();
     const one = await newIssuer({ kid: 'same' });
     const other = await newIssuer({ kid: 'same' });
@@ -246,7 +250,7 @@ describe('workload identity: a token with another signature', () => {
     expect(codeOf(await exchange(o, trusts[1], await one.sign()))).toEqual(UNAUTHENTICATED);
   });
 
-  it('is refused if several keys match a token without a kid; a kid distinguishes them', async () => {
+  slow('is refused if several keys match a token without a kid; a kid distinguishes them', async () => {
     const o = await newOrg();
     const one = await newIssuer({ url: 'https://several.example.com' });
     const other = await newIssuer();
@@ -257,7 +261,7 @@ describe('workload identity: a token with another signature', () => {
     expect((await exchange(o, single, await one.sign({}, { kid: undefined }))).status).toBe(201);
   });
 
-  it('is refused with RS256 if the key is for PS256', async () => {
+  slow('is refused with RS256 if the key is for PS256', async () => {
     const o = await newOrg();
     const issuer = await newIssuer({ alg: 'RS256' });
     const trust = await newTrust(o, issuer, { jwks: { keys: [{ ...issuer.jwk, alg: 'PS256' }] } });
@@ -286,7 +290,7 @@ describe('workload identity: replay', () => {
     expect(codeOf(await exchange(o, trust, token, address))).toEqual([429, 'RATE_LIMITED']);
   });
 
-  it('a token without a jti can be exchanged ten times, however its signature is encoded', async () => {
+  slow('a token without a jti can be exchanged ten times, however its signature is encoded', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -356,7 +360,7 @@ describe('workload identity: replay', () => {
     ).toBe(1);
   });
 
-  it('an exchange is forgotten once no clock could accept its token', async () => {
+  slow('an exchange is forgotten once no clock could accept its token', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -416,19 +420,22 @@ describe('workload identity: rate limit', () => {
     expect(codeOf(await exchange(o, trust, right, address))).toEqual([429, 'RATE_LIMITED']);
   });
 
-  it('refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries', async () => {
-    const o = await newOrg();
-    const issuer = await newIssuer();
-    const trust = await newTrust(o, issuer);
-    const wrong = await issuer.sign({ sub: 'x' });
-    const texts = new Set<string>();
-    for (let n = 0; n < 64; n++) texts.add((await exchange(o, trust, wrong)).text);
-    expect(texts.size).toBe(1);
-    const denied = await o.get('/audit-log?action=auth.exchange&outcome=denied&limit=100');
-    expect(denied.json.data.length).toBe(60);
-    expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
-    expect((await o.get(`/trusts/${trust.id}`)).json.use_count).toBe(1);
-  });
+  slow(
+    'refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries',
+    async () => {
+      const o = await newOrg();
+      const issuer = await newIssuer();
+      const trust = await newTrust(o, issuer);
+      const wrong = await issuer.sign({ sub: 'x' });
+      const texts = new Set<string>();
+      for (let n = 0; n < 64; n++) texts.add((await exchange(o, trust, wrong)).text);
+      expect(texts.size).toBe(1);
+      const denied = await o.get('/audit-log?action=auth.exchange&outcome=denied&limit=100');
+      expect(denied.json.data.length).toBe(60);
+      expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
+      expect((await o.get(`/trusts/${trust.id}`)).json.use_count).toBe(1);
+    },
+  );
 
   it('a trust without an organisation, and an organisation without a trust, cost no call of a gate', async () => {
     const o = await newOrg();

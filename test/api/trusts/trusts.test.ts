@@ -8,6 +8,7 @@ import { newDevice, provenBy } from '../../support/device';
 import { holdNext, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { exchange, type Issuer, newIssuer, newTrust, newWorkload, trustIn } from '../../support/issuers';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, db, newOrg, newSecret, useWorld, whoami } from '../../support/world';
 
 useWorld();
@@ -15,7 +16,7 @@ useWorld();
 const UNAUTHENTICATED = [401, 'UNAUTHENTICATED'];
 
 describe('workload identity: trust', () => {
-  it('is created, shown, listed, changed and deleted', async () => {
+  slow('is created, shown, listed, changed and deleted', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const made = await o.post(
@@ -66,7 +67,7 @@ describe('workload identity: trust', () => {
     expect((await o.get('/trusts')).json.data).toEqual([]);
   });
 
-  it('gives session tokens with its permissions, for its lifetime', async () => {
+  slow('gives session tokens with its permissions, for its lifetime', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const seen = await newSecret(o, { name: 'app/DB', environment: 'production' });
@@ -106,7 +107,7 @@ describe('workload identity: trust', () => {
 });
 
 describe('workload identity: audit log', () => {
-  it('says who exchanged, and why an exchange was refused', async () => {
+  slow('says who exchanged, and why an exchange was refused', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -270,7 +271,7 @@ describe('workload identity: validation of a trust', () => {
     expect((await o.get('/trusts')).json.data.length).toBe(1);
   });
 
-  it('accepts owners that are named on platforms of many accounts', async () => {
+  slow('accepts owners that are named on platforms of many accounts', async () => {
     const o = await newOrg();
     const github = 'https://token.actions.githubusercontent.com';
     for (const [issuer, claims] of [
@@ -392,7 +393,7 @@ describe('workload identity: validation of a trust', () => {
     expect((await o.post('/trusts', trustIn(issuer))).status).toBe(201);
   });
 
-  it('a trust has 1,000 live session tokens; a shorter lifetime makes room', async () => {
+  slow('a trust has 1,000 live session tokens; a shorter lifetime makes room', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer, { ttlSeconds: 7200 });
@@ -469,22 +470,25 @@ describe('workload identity: permission', () => {
     expect(json.revoked.map(({ id }: { id: string }) => id).sort()).toEqual([key.id, trust.id].sort());
   });
 
-  it('a trust created by a session token or an agent is revoked with its creator, and they can change no other trust', async () => {
-    const o = await newOrg();
-    const issuer = await newIssuer();
-    const lasting = await newTrust(o, issuer);
-    for (const maker of [await newAgent(o, { scopes: ['*'] }), await newSession(o)]) {
-      const trust = await newTrust(maker.o, issuer);
-      expect(trust.parent_id).toBe(maker.id);
-      const workload = await newWorkload(maker.o, trust, await issuer.sign());
-      expect(
-        codeOf(await maker.o.patch(`/trusts/${lasting.id}`, { claims: { sub: 'repo:acme/*' } })),
-      ).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
-      expect((await o.post(`/credentials/${maker.id}/contain`)).status).toBe(200);
-      expect(codeOf(await whoami(workload))).toEqual([401, 'TOKEN_REVOKED']);
-      expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
-    }
-  });
+  slow(
+    'a trust created by a session token or an agent is revoked with its creator, and they can change no other trust',
+    async () => {
+      const o = await newOrg();
+      const issuer = await newIssuer();
+      const lasting = await newTrust(o, issuer);
+      for (const maker of [await newAgent(o, { scopes: ['*'] }), await newSession(o)]) {
+        const trust = await newTrust(maker.o, issuer);
+        expect(trust.parent_id).toBe(maker.id);
+        const workload = await newWorkload(maker.o, trust, await issuer.sign());
+        expect(
+          codeOf(await maker.o.patch(`/trusts/${lasting.id}`, { claims: { sub: 'repo:acme/*' } })),
+        ).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+        expect((await o.post(`/credentials/${maker.id}/contain`)).status).toBe(200);
+        expect(codeOf(await whoami(workload))).toEqual([401, 'TOKEN_REVOKED']);
+        expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
+      }
+    },
+  );
 
   it('a session token of a trust makes nothing that outlives it or exceeds it', async () => {
     const o = await newOrg();
@@ -640,7 +644,7 @@ describe('workload identity: a trust that changes', () => {
     );
   });
 
-  it('is evaluated in its current state when the session token is issued', async () => {
+  slow('is evaluated in its current state when the session token is issued', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -725,7 +729,7 @@ describe('workload identity: a trust that changes', () => {
 });
 
 describe('workload identity: incident response', () => {
-  it('contain revokes a trust with its session tokens, and reports what they did', async () => {
+  slow('contain revokes a trust with its session tokens, and reports what they did', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const secret = await newSecret(o);
@@ -747,7 +751,7 @@ describe('workload identity: incident response', () => {
     expect((await o.post(`/credentials/${trust.id}/contain`)).json).toEqual(json);
   });
 
-  it('the graph of a trust shows its creator, its session tokens and its reach', async () => {
+  slow('the graph of a trust shows its creator, its session tokens and its reach', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     await newSecret(o, { environment: 'staging' });
@@ -774,7 +778,7 @@ describe('workload identity: incident response', () => {
     });
   });
 
-  it('panic ends session tokens and names recent trusts; with api_keys it ends trusts', async () => {
+  slow('panic ends session tokens and names recent trusts; with api_keys it ends trusts', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -819,7 +823,7 @@ describe('workload identity: incident response', () => {
     expect(json.recent.trusts.map(({ id }: { id: string }) => id)).toEqual([changed.id]);
   });
 
-  it('removing a member ends the trusts of theirs that it is asked to end', async () => {
+  slow('removing a member ends the trusts of theirs that it is asked to end', async () => {
     const { o } = await newSignedIn();
     const browser = await signIn(o, 'admin');
     const issuer = await newIssuer();
@@ -830,7 +834,7 @@ describe('workload identity: incident response', () => {
     expect(codeOf(await whoami(workload))).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('events and the compliance report tell of trusts', async () => {
+  slow('events and the compliance report tell of trusts', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer, { scopes: ['secrets:*'] });

@@ -6,6 +6,7 @@ import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../
 import { newDevice } from '../../support/device';
 import { holdNext } from '../../support/faults';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import { seen, vaultOf } from '../../support/vault';
 import { type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -46,7 +47,7 @@ async function statuses({ token }: Pick<Caller, 'token'>, path: string) {
 }
 
 describe('Vault: permission', () => {
-  it('names: what a key may not reach is 403 in each call, whether it exists or not', async () => {
+  slow('names: what a key may not reach is 403 in each call, whether it exists or not', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'other/a', value: 'secret' });
     const key = await newKey(o, { scopes: ['secrets:*'], secrets: ['app/*'] });
@@ -60,7 +61,7 @@ describe('Vault: permission', () => {
     expect((await vaultOf(key).put('production/data/app/x', { data: { value: 'x' } })).status).toBe(200);
   });
 
-  it('environments: every mount outside is 403, whether it exists or not', async () => {
+  slow('environments: every mount outside is 403, whether it exists or not', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['secrets:*'], environments: ['staging'] });
     for (const mount of ['production', 'elsewhere'])
@@ -69,7 +70,7 @@ describe('Vault: permission', () => {
     expect((await vaultOf(key).get('staging/config')).status).toBe(200);
   });
 
-  it('scopes: each call needs those of its operation', async () => {
+  slow('scopes: each call needs those of its operation', async () => {
     const o = await newOrg();
     const allowed = async (scopes: string[]) => {
       await newSecret(o, { name: 's' }).catch(() => {});
@@ -114,7 +115,7 @@ describe('Vault: permission', () => {
     expect(seen(await vaultOf(agent.o).get('production/data/s'))).toEqual(DENIED);
   });
 
-  it('device: a credential that is bound to one needs its proof, which no client sends', async () => {
+  slow('device: a credential that is bound to one needs its proof, which no client sends', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 's' });
     const device = await newDevice(o);
@@ -134,7 +135,7 @@ describe('Vault: permission', () => {
     expect(seen(await answer)).toEqual(DENIED);
   });
 
-  it('addresses: a key that is bound to some is refused from another', async () => {
+  slow('addresses: a key that is bound to some is refused from another', async () => {
     const o = await newOrg();
     const key = await newKey(o, { allowed_addresses: ['198.51.100.0/24'] });
     expect(seen(await vaultOf(key).get('production/data/s'))).toEqual(DENIED);
@@ -142,7 +143,7 @@ describe('Vault: permission', () => {
 });
 
 describe('Vault: approvals and policies', () => {
-  it('approval: a held read and a held write are 403 with the id of the approval', async () => {
+  slow('approval: a held read and a held write are 403 with the id of the approval', async () => {
     const { o, asked } = await newOffice();
     await newSecret(o, { name: 'db', value: 'v' });
     await newApprovalPolicy(o, ['secret.read', 'secret.update', 'secret.delete']);
@@ -184,7 +185,7 @@ describe('Vault: approvals and policies', () => {
     expect((await asked.get('/secrets/by-name/db')).status).toBe(403);
   });
 
-  it('approval: one for a single use is not used without its header', async () => {
+  slow('approval: one for a single use is not used without its header', async () => {
     const { o, ann, asked } = await newOffice();
     await newSecret(o, { name: 'db', value: 'v' });
     await newApprovalPolicy(o, ['secret.read']);
@@ -197,7 +198,7 @@ describe('Vault: approvals and policies', () => {
     );
   });
 
-  it('naming policy: a name that breaks it is 400, and is not created', async () => {
+  slow('naming policy: a name that breaks it is 400, and is not created', async () => {
     const o = await newOrg();
     await newPolicy(o, 'naming', { pattern: '^app/' });
     expect((await vaultOf(o).put('production/data/db', { data: { value: 'x' } })).status).toBe(400);
@@ -217,7 +218,7 @@ describe('Vault: tricks', () => {
     expect((await vault.get('production/data/s', headers)).status).toBe(200);
   });
 
-  it('body: __proto__, repeated keys and lone surrogates lose nothing and reach nobody', async () => {
+  slow('body: __proto__, repeated keys and lone surrogates lose nothing and reach nobody', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     await vault.put('production/data/s', '{"data":{"__proto__":{"a":1},"constructor":"x"}}');
@@ -234,7 +235,7 @@ describe('Vault: tricks', () => {
     expect((await vault.put('production/metadata/s', { custom_metadata: { a: '\u202e' } })).status).toBe(400);
   });
 
-  it('errors: every refusal of these paths has the shape of Vault, and none is 401 or 412', async () => {
+  slow('errors: every refusal of these paths has the shape of Vault, and none is 401 or 412', async () => {
     const o = await newOrg();
     for (const [method, path, token, body] of [
       ['GET', 'production/data/s', ''],
@@ -255,7 +256,7 @@ describe('Vault: tricks', () => {
     expect((await send('GET', '/compat/other')).json.error.code).toBe('NOT_FOUND');
   });
 
-  it('audit: one entry a request, of the operation that it became', async () => {
+  slow('audit: one entry a request, of the operation that it became', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     const key = await newKey(o, { scopes: ['secrets:list'] });

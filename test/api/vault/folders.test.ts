@@ -4,6 +4,7 @@ import { newApprovalPolicy } from '../../support/approvals';
 import { newBreakGlass, newKey } from '../../support/credentials';
 import { inCore } from '../../support/gate';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import { seen, vaultOf } from '../../support/vault';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -43,34 +44,37 @@ const storedAt = async (o: Caller, name: string) =>
   (await o.get(`/secrets/by-name/${name}?environment=production`)).json.value;
 
 describe('Vault folders: read', () => {
-  it('map: the secrets directly below are the keys, as texts, with the revision as the version', async () => {
-    const { o, vault } = await newFolders();
-    await newSecret(o, { name: 'app/db/json', type: 'json', value: '{"a":1}' });
-    const { json } = await vault.get('production.folders/data/app/db');
-    expect(json).toMatchObject({
-      lease_duration: 60,
-      warnings: null,
-      data: {
-        data: { json: '{"a":1}', password: 's3cret', user: 'app' },
-        metadata: metadata(expect.any(Number)),
-      },
-    });
-    const { version } = json.data.metadata;
-    const at = (n: number) => vault.get(`production.folders/data/app/db?version=${n}`);
-    expect((await at(version)).json.data).toEqual(json.data);
-    expect((await at(0)).json.data).toEqual(json.data);
-    expect(seen(await at(version - 1))).toEqual(ABSENT);
-    await newSecret(o, { name: 'elsewhere' });
-    expect(seen(await at(version))).toEqual(ABSENT);
-  });
+  slow(
+    'map: the secrets directly below are the keys, as texts, with the revision as the version',
+    async () => {
+      const { o, vault } = await newFolders();
+      await newSecret(o, { name: 'app/db/json', type: 'json', value: '{"a":1}' });
+      const { json } = await vault.get('production.folders/data/app/db');
+      expect(json).toMatchObject({
+        lease_duration: 60,
+        warnings: null,
+        data: {
+          data: { json: '{"a":1}', password: 's3cret', user: 'app' },
+          metadata: metadata(expect.any(Number)),
+        },
+      });
+      const { version } = json.data.metadata;
+      const at = (n: number) => vault.get(`production.folders/data/app/db?version=${n}`);
+      expect((await at(version)).json.data).toEqual(json.data);
+      expect((await at(0)).json.data).toEqual(json.data);
+      expect(seen(await at(version - 1))).toEqual(ABSENT);
+      await newSecret(o, { name: 'elsewhere' });
+      expect(seen(await at(version))).toEqual(ABSENT);
+    },
+  );
 
-  it('root: no path is the folder of the environment itself', async () => {
+  slow('root: no path is the folder of the environment itself', async () => {
     const { vault } = await newFolders();
     for (const path of ['data', 'data/'])
       expect((await vault.get(`production.folders/${path}`)).json.data.data).toEqual({ top: 't' });
   });
 
-  it('absent: a folder without secrets of its own is 404, an unknown mount has no handler', async () => {
+  slow('absent: a folder without secrets of its own is 404, an unknown mount has no handler', async () => {
     const { vault } = await newFolders();
     for (const path of ['other', 'other/deep', 'no', 'app/db/user'])
       expect(seen(await vault.get(`production.folders/data/${path}`))).toEqual(ABSENT);
@@ -82,7 +86,7 @@ describe('Vault folders: read', () => {
     expect((await vault.get('sys.folders/data/x')).status).toBe(404);
   });
 
-  it('mounts: each environment has one, and a client finds it before its first call', async () => {
+  slow('mounts: each environment has one, and a client finds it before its first call', async () => {
     const { vault } = await newFolders();
     const found = await vault.get('sys/internal/ui/mounts/production.folders/app/db');
     expect(found.json.data).toMatchObject({ path: 'production.folders/', options: { version: '2' } });
@@ -92,7 +96,7 @@ describe('Vault folders: read', () => {
     expect((await vault.get('production.folders/config')).json.data).toMatchObject({ max_versions: 1000 });
   });
 
-  it('permission: what a key may not read is left out, and so is what needs approval', async () => {
+  slow('permission: what a key may not read is left out, and so is what needs approval', async () => {
     const { o } = await newFolders();
     const key = await newKey(o, { scopes: ['secrets:read'], secrets: ['app/db/u*'] });
     expect(await mapAt(vaultOf(key), 'app/db')).toEqual({ user: 'app' });
@@ -118,7 +122,7 @@ describe('Vault folders: read', () => {
     });
   });
 
-  it('keys: metadata and subkeys show names and times, without values', async () => {
+  slow('keys: metadata and subkeys show names and times, without values', async () => {
     const { o } = await newFolders();
     const vault = vaultOf(await newKey(o, { scopes: ['secrets:list'] }));
     const { subkeys, metadata: shown } = (await vault.get('production.folders/subkeys/app/db')).json.data;
@@ -136,7 +140,7 @@ describe('Vault folders: list', () => {
   const listOf = async (vault: ReturnType<typeof vaultOf>, path: string, more = '') =>
     (await vault.get(`production.folders/metadata/${path}?list=true${more}`)).json.data?.keys;
 
-  it('keys: only folders; one that has secrets and folders is two keys', async () => {
+  slow('keys: only folders; one that has secrets and folders is two keys', async () => {
     const { vault } = await newFolders();
     expect(await listOf(vault, '')).toEqual(['app', 'app/', 'other/']);
     expect(await listOf(vault, 'app')).toEqual(['db', 'db/']);
@@ -146,7 +150,7 @@ describe('Vault folders: list', () => {
     expect((await vault.get('production.folders/metadata/app/db/replica?list=true')).status).toBe(404);
   });
 
-  it('permission: a folder is listed for what the key may list there', async () => {
+  slow('permission: a folder is listed for what the key may list there', async () => {
     const { o } = await newFolders();
     const deep = vaultOf(await newKey(o, { scopes: ['secrets:list'], secrets: ['app/db/replica/*'] }));
     expect(await listOf(deep, '')).toEqual(['app/']);
@@ -155,7 +159,7 @@ describe('Vault folders: list', () => {
     expect(await listOf(shallow, '')).toEqual(['app']);
   });
 
-  it('pages: more folders than one page looks into', async () => {
+  slow('pages: more folders than one page looks into', async () => {
     const { o, vault } = await newFolders();
     const values = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`many/f${n}/key`, 'v']));
     const body = { source: 'svc', data: { values }, environmentId: 'production', onConflict: 'skip' };
@@ -202,7 +206,7 @@ describe('Vault folders: write', () => {
     expect(await mapAt(vault, 'app/db')).toEqual({ user: 'app', password: 's3cret' });
   });
 
-  it('PATCH: sets keys and deletes those with null; a folder that is absent is 404', async () => {
+  slow('PATCH: sets keys and deletes those with null; a folder that is absent is 404', async () => {
     const { o, vault } = await newFolders();
     const { status } = await vault.patch('production.folders/data/app/db', {
       data: { password: null, port: '1', gone: null },
@@ -283,7 +287,7 @@ describe('Vault folders: write', () => {
     expect((await vaultOf(o).patch('production.folders/data/app', { data })).status).toBe(400);
   });
 
-  it('approval: one key whose change is held holds the whole, and changes nothing', async () => {
+  slow('approval: one key whose change is held holds the whole, and changes nothing', async () => {
     const { o, vault } = await newFolders();
     await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['app/db/password'] } });
     const { status, json } = await vault.patch('production.folders/data/app/db', {
@@ -294,7 +298,7 @@ describe('Vault folders: write', () => {
     expect((await vault.patch('production.folders/data/app/db', { data: { user: 'x' } })).status).toBe(200);
   });
 
-  it('audit: one entry has all versions, and those of deleted secrets', async () => {
+  slow('audit: one entry has all versions, and those of deleted secrets', async () => {
     const { o, vault } = await newFolders();
     const id = (await o.get('/secrets/by-name/app/db/password')).json.id as string;
     await vault.patch('production.folders/data/app/db', { data: { user: 'x', password: null, port: '1' } });
@@ -315,7 +319,7 @@ describe('Vault folders: write', () => {
     expect(ofSecret.id).toBe(entry.id);
   });
 
-  it('contain: what a leaked credential read, wrote and deleted in folders is reported', async () => {
+  slow('contain: what a leaked credential read, wrote and deleted in folders is reported', async () => {
     const { o } = await newFolders();
     const id = async (name: string) => (await o.get(`/secrets/by-name/${name}`)).json.id as string;
     const user = await id('app/db/user');
@@ -343,7 +347,7 @@ describe('Vault folders: write', () => {
     );
   });
 
-  it('race: two writes with one check-and-set, and one wins', async () => {
+  slow('race: two writes with one check-and-set, and one wins', async () => {
     const { vault } = await newFolders();
     const { version } = (await vault.get('production.folders/data/app/db')).json.data.metadata;
     const put = (user: string) =>
@@ -359,7 +363,7 @@ describe('Vault folders: write', () => {
 });
 
 describe('Vault folders: delete', () => {
-  it('folder: all its secrets go together, not those in folders below, and can be restored', async () => {
+  slow('folder: all its secrets go together, not those in folders below, and can be restored', async () => {
     const { o, vault } = await newFolders();
     expect((await vault.del('production.folders/data/app/db')).status).toBe(204);
     expect(seen(await vault.get('production.folders/data/app/db'))).toEqual(ABSENT);

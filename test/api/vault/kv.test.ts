@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newBreakGlass, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { slow } from '../../support/slow';
 import { seen, vaultOf } from '../../support/vault';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -40,7 +41,7 @@ describe('Vault: read', () => {
     ]);
   });
 
-  it('versions: ?version reads an earlier one, 0 the newest, and an unknown one is 404', async () => {
+  slow('versions: ?version reads an earlier one, 0 the newest, and an unknown one is 404', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     for (const n of ['1', '2', '3']) await vault.put('production/data/s', { data: { n } });
@@ -52,7 +53,7 @@ describe('Vault: read', () => {
     expect((await vault.get('production/data/s?version=x')).status).toBe(400);
   });
 
-  it('absent: 404 without a reason; a mount that does not exist is no handler', async () => {
+  slow('absent: 404 without a reason; a mount that does not exist is no handler', async () => {
     const vault = vaultOf(await newOrg());
     expect(seen(await vault.get('production/data/no'))).toEqual([404, { errors: [] }]);
     expect(seen(await vault.get('elsewhere/data/no'))).toEqual([
@@ -69,7 +70,7 @@ describe('Vault: read', () => {
     ]);
   });
 
-  it('lossless: a map keeps its numbers, the order of its keys and its spelling', async () => {
+  slow('lossless: a map keeps its numbers, the order of its keys and its spelling', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     const map = '{"z":12345678901234567,"a":1.10,"2":[1, {"é":"\\u00e9"}],"1":null}';
@@ -80,7 +81,7 @@ describe('Vault: read', () => {
     expect((await o.get('/secrets/by-name/m')).json).toMatchObject({ type: 'json', value: map });
   });
 
-  it('lossless: each kind of value reads as a map, and writing that map back changes nothing', async () => {
+  slow('lossless: each kind of value reads as a map, and writing that map back changes nothing', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     const values = [
@@ -134,7 +135,7 @@ describe('Vault: write', () => {
     expect((await o.get('/secrets/by-name/many')).json.value).toBe('{"value":"only"}');
   });
 
-  it('version: an equal map makes a new version', async () => {
+  slow('version: an equal map makes a new version', async () => {
     const vault = vaultOf(await newOrg());
     for (const version of [1, 2, 3])
       expect((await vault.put('production/data/s', { data: { value: 'same' } })).json.data).toEqual(
@@ -166,44 +167,54 @@ describe('Vault: write', () => {
     expect(await put('x')).toEqual([400, ['cas must be an integer']]);
   });
 
-  it('concurrency: twenty writes give consecutive versions, and of twenty with one cas one succeeds', async () => {
-    const vault = vaultOf(await newOrg());
-    faults.delay = 5;
-    const all = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => vault.put('production/data/hot', { data: { n: String(n) } })),
-    );
-    expect(all.map(({ json }) => json.data.version).sort((a, b) => a - b)).toEqual(
-      Array.from({ length: 20 }, (_, n) => n + 1),
-    );
-    const body = { data: { n: 'x' }, options: { cas: 20 } };
-    const some = await Promise.all(Array.from({ length: 20 }, () => vault.put('production/data/hot', body)));
-    faults.delay = 0;
-    expect(some.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(some.filter(({ status }) => status === 400)).toHaveLength(19);
-  });
+  slow(
+    'concurrency: twenty writes give consecutive versions, and of twenty with one cas one succeeds',
+    async () => {
+      const vault = vaultOf(await newOrg());
+      faults.delay = 5;
+      const all = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => vault.put('production/data/hot', { data: { n: String(n) } })),
+      );
+      expect(all.map(({ json }) => json.data.version).sort((a, b) => a - b)).toEqual(
+        Array.from({ length: 20 }, (_, n) => n + 1),
+      );
+      const body = { data: { n: 'x' }, options: { cas: 20 } };
+      const some = await Promise.all(
+        Array.from({ length: 20 }, () => vault.put('production/data/hot', body)),
+      );
+      faults.delay = 0;
+      expect(some.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(some.filter(({ status }) => status === 400)).toHaveLength(19);
+    },
+  );
 
-  it('body: JSON whatever its type says, a form, unknown fields ignored, and null is an empty map', async () => {
-    const vault = vaultOf(await newOrg());
-    const put = (body: unknown, type = '') =>
-      vault.put('production/data/s', body, type ? { 'Content-Type': type } : {});
-    expect((await put('{"data":{"a":"b"},"x":1}', 'text/plain')).status).toBe(200);
-    expect((await put(JSON.stringify({ data: { a: 'b' } }), 'application/json; charset=utf-8')).status).toBe(
-      200,
-    );
-    expect(seen(await put({}))).toEqual([400, { errors: ['no data provided'] }]);
-    expect(seen(await put(undefined))).toEqual([400, { errors: ['no data provided'] }]);
-    expect((await put('{', 'application/json')).status).toBe(400);
-    expect((await put('[]')).status).toBe(400);
-    expect((await put({ data: [] })).status).toBe(400);
-    expect((await put('{"data":{"a":"b"}}', 'application/x-www-form-urlencoded')).status).toBe(200);
-    expect((await put('a=b', 'application/x-www-form-urlencoded')).json.errors).toEqual(['no data provided']);
-    expect((await put({ data: null })).status).toBe(200);
-    expect((await vault.get('production/data/s')).json.data.data).toEqual({});
-    const zipped = await vault.put('production/data/s', '{}', { 'Content-Encoding': 'gzip' });
-    expect(zipped.status).toBe(400);
-  });
+  slow(
+    'body: JSON whatever its type says, a form, unknown fields ignored, and null is an empty map',
+    async () => {
+      const vault = vaultOf(await newOrg());
+      const put = (body: unknown, type = '') =>
+        vault.put('production/data/s', body, type ? { 'Content-Type': type } : {});
+      expect((await put('{"data":{"a":"b"},"x":1}', 'text/plain')).status).toBe(200);
+      expect(
+        (await put(JSON.stringify({ data: { a: 'b' } }), 'application/json; charset=utf-8')).status,
+      ).toBe(200);
+      expect(seen(await put({}))).toEqual([400, { errors: ['no data provided'] }]);
+      expect(seen(await put(undefined))).toEqual([400, { errors: ['no data provided'] }]);
+      expect((await put('{', 'application/json')).status).toBe(400);
+      expect((await put('[]')).status).toBe(400);
+      expect((await put({ data: [] })).status).toBe(400);
+      expect((await put('{"data":{"a":"b"}}', 'application/x-www-form-urlencoded')).status).toBe(200);
+      expect((await put('a=b', 'application/x-www-form-urlencoded')).json.errors).toEqual([
+        'no data provided',
+      ]);
+      expect((await put({ data: null })).status).toBe(200);
+      expect((await vault.get('production/data/s')).json.data.data).toEqual({});
+      const zipped = await vault.put('production/data/s', '{}', { 'Content-Encoding': 'gzip' });
+      expect(zipped.status).toBe(400);
+    },
+  );
 
-  it('limits: a value over 64 KiB is 400, a body over 1 MiB 413', async () => {
+  slow('limits: a value over 64 KiB is 400, a body over 1 MiB 413', async () => {
     const vault = vaultOf(await newOrg());
     const put = (size: number) => vault.put('production/data/s', { data: { value: 'x'.repeat(size) } });
     expect((await put(65_537)).status).toBe(400);
@@ -211,7 +222,7 @@ describe('Vault: write', () => {
     expect((await put(65_000)).status).toBe(200);
   });
 
-  it('names: what a secret cannot be called is 400, after authentication', async () => {
+  slow('names: what a secret cannot be called is 400, after authentication', async () => {
     const o = await newOrg();
     for (const name of ['a%20b', 'a@b', '-a', '%C3%A9'])
       expect((await vaultOf(o).put(`production/data/${name}`, { data: {} })).status).toBe(400);
@@ -220,7 +231,7 @@ describe('Vault: write', () => {
 });
 
 describe('Vault: patch', () => {
-  it('merges: sets keys, removes those that are null, keeps the text of the others', async () => {
+  slow('merges: sets keys, removes those that are null, keeps the text of the others', async () => {
     const vault = vaultOf(await newOrg());
     await vault.put('production/data/s', '{"data":{"n":1.10,"a":"1","b":"2","o":{"x":1,"y":2}}}');
     const patched = await vault.patch('production/data/s', {
@@ -233,7 +244,7 @@ describe('Vault: patch', () => {
     ).toEqual([CAS]);
   });
 
-  it('one value: a patch of a secret that holds one value can only replace it', async () => {
+  slow('one value: a patch of a secret that holds one value can only replace it', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     await newSecret(o, { name: 'db', type: 'password', value: 'old' });
@@ -281,7 +292,7 @@ describe('Vault: patch', () => {
     expect(json.data[0].bypassed_policies).toHaveLength(1);
   });
 
-  it('concurrency: merges of one path at a time all succeed, and none is lost', async () => {
+  slow('concurrency: merges of one path at a time all succeed, and none is lost', async () => {
     const vault = vaultOf(await newOrg());
     await vault.put('production/data/hot', { data: { first: '0' } });
     faults.delay = 5;
@@ -293,7 +304,7 @@ describe('Vault: patch', () => {
     expect(Object.keys((await vault.get('production/data/hot')).json.data.data)).toHaveLength(13);
   });
 
-  it('refusals: another type is 415, an absent path 404, a deleted one shows its metadata', async () => {
+  slow('refusals: another type is 415, an absent path 404, a deleted one shows its metadata', async () => {
     const vault = vaultOf(await newOrg());
     expect((await vault.call('PATCH', 'production/data/s', { data: {} })).status).toBe(415);
     expect(seen(await vault.patch('production/data/s', { data: {} }))).toEqual([404, { errors: [] }]);
@@ -305,7 +316,7 @@ describe('Vault: patch', () => {
 });
 
 describe('Vault: delete', () => {
-  it('soft: reads are 404 with the metadata; a write revives with the next version', async () => {
+  slow('soft: reads are 404 with the metadata; a write revives with the next version', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     await vault.put('production/data/s', { data: { value: 'one' } });
@@ -323,7 +334,7 @@ describe('Vault: delete', () => {
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
   });
 
-  it('versions: delete and undelete take the newest, as numbers or texts', async () => {
+  slow('versions: delete and undelete take the newest, as numbers or texts', async () => {
     const vault = vaultOf(await newOrg());
     for (const n of ['1', '2']) await vault.put('production/data/s', { data: { n } });
     const act = async (verb: string, versions: unknown, path = 's') => {
@@ -350,7 +361,7 @@ describe('Vault: delete', () => {
     expect(seen(await vault.get('production/metadata/s'))).toEqual([404, { errors: [] }]);
   });
 
-  it('metadata: DELETE takes everything of the path, also after a soft delete', async () => {
+  slow('metadata: DELETE takes everything of the path, also after a soft delete', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     await vault.put('production/data/s', { data: { value: 'x' } });
@@ -361,7 +372,7 @@ describe('Vault: delete', () => {
     expect((await vault.put('production/data/s', { data: { value: 'y' } })).json.data.version).toBe(1);
   });
 
-  it('restore period: after seven days a deleted path is absent, and a write begins anew', async () => {
+  slow('restore period: after seven days a deleted path is absent, and a write begins anew', async () => {
     const vault = vaultOf(await newOrg());
     await vault.put('production/data/s', { data: { value: 'x' } });
     await vault.del('production/data/s');
@@ -384,7 +395,7 @@ describe('Vault: delete', () => {
 });
 
 describe('Vault: metadata', () => {
-  it('shows versions, settings that cannot be changed, and tags as custom metadata', async () => {
+  slow('shows versions, settings that cannot be changed, and tags as custom metadata', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     for (const n of ['1', '2']) await vault.put('production/data/s', { data: { n } });
@@ -464,7 +475,7 @@ describe('Vault: metadata', () => {
     expect(await put({ code: 'a tag of this name' })).toBe(204);
   });
 
-  it('settings: what cannot be changed is refused, and never taken silently', async () => {
+  slow('settings: what cannot be changed is refused, and never taken silently', async () => {
     const vault = vaultOf(await newOrg());
     const put = async (body: object) => (await vault.put('production/metadata/s', body)).status;
     expect(await put({ max_versions: 5 })).toBe(400);
@@ -476,7 +487,7 @@ describe('Vault: metadata', () => {
 });
 
 describe('Vault: lists', () => {
-  it('keys: a folder ends in a slash, a name that is both is two keys; nothing there is 404', async () => {
+  slow('keys: a folder ends in a slash, a name that is both is two keys; nothing there is 404', async () => {
     const vault = vaultOf(await newOrg());
     for (const name of ['db', 'app/db', 'app', 'app/x/y', 'z'])
       await vault.put(`production/data/${name}`, { data: {} });
@@ -492,7 +503,7 @@ describe('Vault: lists', () => {
     expect(await keys('production/metadata?list=true')).toEqual(['app', 'app/', 'db']);
   });
 
-  it('permission: a key sees the names that it may list', async () => {
+  slow('permission: a key sees the names that it may list', async () => {
     const o = await newOrg();
     for (const name of ['app/a', 'other/b']) await vaultOf(o).put(`production/data/${name}`, { data: {} });
     const vault = vaultOf(await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*'] }));
@@ -502,7 +513,7 @@ describe('Vault: lists', () => {
 });
 
 describe('Vault: further paths', () => {
-  it('config and subkeys', async () => {
+  slow('config and subkeys', async () => {
     const vault = vaultOf(await newOrg());
     expect((await vault.get('production/config')).json.data).toEqual({
       max_versions: 1000,
@@ -542,7 +553,7 @@ describe('Vault: further paths', () => {
     expect((await vault.get('production/data/%zz')).status).toBe(400);
   });
 
-  it('lease: PATCH of the environment sets how long clients wait', async () => {
+  slow('lease: PATCH of the environment sets how long clients wait', async () => {
     const o = await newOrg();
     await vaultOf(o).put('production/data/s', { data: {} });
     for (const lease_seconds of [0, 3600]) {

@@ -9,6 +9,7 @@ import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newIssuer, newTrust, useIssuers } from '../../support/issuers';
+import { slow } from '../../support/slow';
 import { seen, vaultOf } from '../../support/vault';
 import { type Caller, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
@@ -52,7 +53,7 @@ describe('Vault: system paths', () => {
     expect(seen(await anyone.put('sys/health', {}))).toEqual([405, { errors: ['unsupported operation'] }]);
   });
 
-  it('mounts: the mount of a path, and all that the caller can use', async () => {
+  slow('mounts: the mount of a path, and all that the caller can use', async () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     const { id } = (await o.get('/environments/production')).json;
@@ -80,7 +81,7 @@ describe('Vault: system paths', () => {
     expect(Object.keys((await bounded.get('sys/mounts')).json.data)).not.toContain('production/');
   });
 
-  it('preflight: unknown and forbidden are 403 alike, never 404', async () => {
+  slow('preflight: unknown and forbidden are 403 alike, never 404', async () => {
     const o = await newOrg();
     const bounded = vaultOf(await newKey(o, { scopes: ['secrets:read'], environments: ['staging'] }));
     const text = (path: string) =>
@@ -98,7 +99,7 @@ describe('Vault: system paths', () => {
     expect(seen(await anyone.get('sys/internal/ui/mounts/production'))).toEqual(DENIED);
   });
 
-  it('leases: there are none', async () => {
+  slow('leases: there are none', async () => {
     const vault = vaultOf(await newOrg());
     const call = async (what: string, body: object) => seen(await vault.put(`sys/leases/${what}`, body));
     expect(await call('lookup', { lease_id: 'x' })).toEqual([400, { errors: ['invalid lease'] }]);
@@ -109,7 +110,7 @@ describe('Vault: system paths', () => {
     expect(seen(await anyone.put('sys/leases/lookup', { lease_id: 'x' }))).toEqual(DENIED);
   });
 
-  it('capabilities: what the caller holds at each path', async () => {
+  slow('capabilities: what the caller holds at each path', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['secrets:read', 'secrets:write'], secrets: ['app/*'] });
     const ask = async (body: object) => {
@@ -187,7 +188,7 @@ describe('Vault: tokens', () => {
     expect(data.ttl).toBeLessThanOrEqual(900);
   });
 
-  it('header: X-Vault-Token or Authorization, and the first counts', async () => {
+  slow('header: X-Vault-Token or Authorization, and the first counts', async () => {
     const o = await newOrg();
     const get = (headers: Record<string, string>) => send('GET', '/v1/auth/token/lookup-self', { headers });
     expect((await get({ 'X-Vault-Token': o.token })).status).toBe(200);
@@ -237,7 +238,7 @@ describe('Vault: tokens', () => {
     expect(seen(await anyone.put('auth/token/renew-self', {}))).toEqual(DENIED);
   });
 
-  it('create: an API key makes a session token of its own', async () => {
+  slow('create: an API key makes a session token of its own', async () => {
     const o = await newOrg();
     const make = (body: object) => vaultOf(o).call('POST', 'auth/token/create', body);
     const { json } = await make({
@@ -264,7 +265,7 @@ describe('Vault: tokens', () => {
     return { token: json.auth?.client_token as string, auth: json.auth, status };
   };
 
-  it('child: it holds what its parent holds, for no longer, and ends with it', async () => {
+  slow('child: it holds what its parent holds, for no longer, and ends with it', async () => {
     const o = await newOrg();
     const limits = { scopes: ['secrets:read'], environments: ['production'], secrets: ['app/*'] };
     const session = await newSession(o, { ...limits, ttlSeconds: 600 });
@@ -283,7 +284,7 @@ describe('Vault: tokens', () => {
       expect(seen(await vaultOf(ended).get('production/data/app/a'))).toEqual(DENIED);
   });
 
-  it('child: its parent revokes it, and containing or revoking the key ends it', async () => {
+  slow('child: its parent revokes it, and containing or revoking the key ends it', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -299,7 +300,7 @@ describe('Vault: tokens', () => {
     expect((await whoami(second)).status).toBe(401);
   });
 
-  it('child: its requests count for its parent and its key', async () => {
+  slow('child: its requests count for its parent and its key', async () => {
     const o = await newOrg();
     const session = await newSession(o);
     const child = await childOf(session.token);
@@ -344,7 +345,7 @@ describe('Vault: tokens', () => {
     expect(roots.every((root) => root.startsWith(idStart('session')))).toBe(true);
   });
 
-  it('others: calls about tokens of others are forbidden', async () => {
+  slow('others: calls about tokens of others are forbidden', async () => {
     const vault = vaultOf(await newOrg());
     for (const path of ['roles/x', 'accessors', 'create-orphan', 'create/role', 'revoke-accessor'])
       for (const method of ['GET', 'PUT'])
@@ -414,7 +415,7 @@ describe('Vault: logins', () => {
     expect((await o.get('/access-tokens')).json.data).toHaveLength(2);
   });
 
-  it('approle: a session token ends with its key, and is audited as any other', async () => {
+  slow('approle: a session token ends with its key, and is audited as any other', async () => {
     const o = await newOrg();
     const key = await newKey(o, { ttlSeconds: 600 });
     const { auth } = (
@@ -471,7 +472,7 @@ describe('Vault: logins of workloads', () => {
       expect((await login({ role, jwt: await issuer.sign() }, headers, base)).status).toBe(200);
   });
 
-  it('jwt: everything that is wrong is one refusal', async () => {
+  slow('jwt: everything that is wrong is one refusal', async () => {
     const { o, issuer, trust } = await world();
     const other = await newOrg();
     const namespace = { 'X-Vault-Namespace': o.id };
@@ -521,7 +522,7 @@ describe('Vault: logins of workloads', () => {
     expect(await by(`cluster ${o.id}`, await issuer.sign())).toBe(200);
   });
 
-  it('jwt: neither of two trusts with one name is found by it', async () => {
+  slow('jwt: neither of two trusts with one name is found by it', async () => {
     const { o, issuer } = await world();
     await newTrust(o, issuer, { name: 'twin' });
     const twin = await newTrust(o, issuer, { name: 'twin' });
@@ -566,7 +567,7 @@ describe('Vault: organisations', () => {
     expect((await other.get('/audit-log?action=secret.read')).json.data).toEqual([]);
   });
 
-  it('two organisations with the same names never meet', async () => {
+  slow('two organisations with the same names never meet', async () => {
     const a = await newOrg();
     const b = await newOrg();
     await vaultOf(a).put('production/data/s', { data: { of: 'a' } });
@@ -591,7 +592,7 @@ describe('Vault: rate limit', () => {
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('each further part of a long list counts as a request', async () => {
+  slow('each further part of a long list counts as a request', async () => {
     const o = await newOrg();
     // As wide as patterns can be, so that one part compares few names with them.
     const secrets = Array.from({ length: 16 }, (_, i) => `${'*A'.repeat(5)}${'A'.repeat(230)}${i}`);

@@ -9,6 +9,7 @@ import { RETRIES } from '../../../src/delivery/gate/retries';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 import {
   askedFor,
@@ -96,7 +97,7 @@ describe('webhooks: requests', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('webhooks: an endpoint gets the kinds that it subscribes to, from its creation on', async () => {
+  slow('webhooks: an endpoint gets the kinds that it subscribes to, from its creation on', async () => {
     const o = await newOrg();
     const other = await newWebhook(o, { events: ['DEVICE_REGISTERED'] });
     await raise(o, 'before');
@@ -109,7 +110,7 @@ describe('webhooks: requests', () => {
     expect([namesTo(other.host), namesTo(all.host), namesTo(some.host)]).toEqual([[], ['after'], ['after']]);
   });
 
-  it('webhooks: each event is delivered, regardless of concurrency', async () => {
+  slow('webhooks: each event is delivered, regardless of concurrency', async () => {
     const o = await newOrg();
     const { host } = await newWebhook(o);
     // More than what leaves for D1 once there is room for a range.
@@ -268,37 +269,40 @@ describe('webhooks: limits', () => {
 });
 
 describe('webhooks: retries', () => {
-  it('webhooks: an attempt that fails is repeated after growing times with the same id, and is a dead letter in the end', async () => {
-    const o = await newOrg();
-    const webhook = await newWebhook(o);
-    receivers[webhook.host] = answers(500);
-    await raise(o, 'a');
-    later(1000);
-    const times: number[] = [];
-    receivers[webhook.host] = () => {
-      times.push(now);
-      return new Response('x'.repeat(5000), { status: 500 });
-    };
-    await untilSettled(o, webhook.id);
-    expect(times).toHaveLength(RETRIES.length + 1);
-    times.slice(1).forEach((time, n) => {
-      const waited = time - (times[n] as number);
-      expect(waited).toBeGreaterThanOrEqual(RETRIES[n] as number);
-      expect(waited).toBeLessThanOrEqual((RETRIES[n] as number) * 1.2 + 1);
-    });
-    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-    const [failed] = await deliveriesOf(o, webhook.id);
-    expect(failed).toMatchObject({
-      status: 'failed',
-      attempts: 8,
-      response_status: 500,
-      error: 'http_status',
-      next_attempt_at: null,
-    });
-    expect(failed?.response).toBe('x'.repeat(1024));
-  });
+  slow(
+    'webhooks: an attempt that fails is repeated after growing times with the same id, and is a dead letter in the end',
+    async () => {
+      const o = await newOrg();
+      const webhook = await newWebhook(o);
+      receivers[webhook.host] = answers(500);
+      await raise(o, 'a');
+      later(1000);
+      const times: number[] = [];
+      receivers[webhook.host] = () => {
+        times.push(now);
+        return new Response('x'.repeat(5000), { status: 500 });
+      };
+      await untilSettled(o, webhook.id);
+      expect(times).toHaveLength(RETRIES.length + 1);
+      times.slice(1).forEach((time, n) => {
+        const waited = time - (times[n] as number);
+        expect(waited).toBeGreaterThanOrEqual(RETRIES[n] as number);
+        expect(waited).toBeLessThanOrEqual((RETRIES[n] as number) * 1.2 + 1);
+      });
+      expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+      const [failed] = await deliveriesOf(o, webhook.id);
+      expect(failed).toMatchObject({
+        status: 'failed',
+        attempts: 8,
+        response_status: 500,
+        error: 'http_status',
+        next_attempt_at: null,
+      });
+      expect(failed?.response).toBe('x'.repeat(1024));
+    },
+  );
 
-  it('webhooks: Retry-After is honoured up to 12 hours', async () => {
+  slow('webhooks: Retry-After is honoured up to 12 hours', async () => {
     const o = await newOrg();
     const short = await newWebhook(o);
     const long = await newWebhook(o);
@@ -326,7 +330,7 @@ describe('webhooks: retries', () => {
     ]);
   });
 
-  it('webhooks: dead letters are sent again one by one, or all since a time', async () => {
+  slow('webhooks: dead letters are sent again one by one, or all since a time', async () => {
     const o = await newOrg();
     const webhook = await newWebhook(o);
     receivers[webhook.host] = answers(500);
@@ -358,7 +362,7 @@ describe('webhooks: retries', () => {
 });
 
 describe('webhooks: endpoints that fail', () => {
-  it('webhooks: 410 disables the endpoint immediately, with an event', async () => {
+  slow('webhooks: 410 disables the endpoint immediately, with an event', async () => {
     const o = await newOrg();
     const gone = await newWebhook(o, { events: ['SECRET_CREATED'] });
     const watcher = await newWebhook(o, { events: ['WEBHOOK_DISABLED'] });
@@ -433,19 +437,22 @@ describe('webhooks: endpoints that fail', () => {
     expect((await o.get(`/webhooks/${flaky.id}`)).json.disabled_reason).toBeNull();
   });
 
-  it('webhooks: an endpoint that had nothing to do for 5 days is not disabled by its next failure', async () => {
-    const o = await newOrg();
-    const webhook = await newWebhook(o);
-    receivers[webhook.host] = answers(500);
-    await raise(o, 'a');
-    later(1000);
-    await untilSettled(o, webhook.id);
-    later(20 * DAY);
-    await raise(o, 'b');
-    later(1000);
-    await deliverAll(o);
-    expect((await o.get(`/webhooks/${webhook.id}`)).json.enabled).toBe(true);
-  });
+  slow(
+    'webhooks: an endpoint that had nothing to do for 5 days is not disabled by its next failure',
+    async () => {
+      const o = await newOrg();
+      const webhook = await newWebhook(o);
+      receivers[webhook.host] = answers(500);
+      await raise(o, 'a');
+      later(1000);
+      await untilSettled(o, webhook.id);
+      later(20 * DAY);
+      await raise(o, 'b');
+      later(1000);
+      await deliverAll(o);
+      expect((await o.get(`/webhooks/${webhook.id}`)).json.enabled).toBe(true);
+    },
+  );
 
   it('webhooks: a slow or dead endpoint delays no other, and has one attempt in flight once it fails', async () => {
     const o = await newOrg();
@@ -556,7 +563,7 @@ describe('webhooks: cut off anywhere', () => {
     },
   );
 
-  it('webhooks: a run of the task that is cut off makes each delivery once', async () => {
+  slow('webhooks: a run of the task that is cut off makes each delivery once', async () => {
     const o = await newOrg();
     const { host, id } = await newWebhook(o);
     for (let n = 1; n < 60; n++) {

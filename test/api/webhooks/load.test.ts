@@ -1,10 +1,11 @@
 // Many events to many endpoints, of which some are slow, dead or lying, over a queue that loses and repeats
 // messages: nothing is lost, and no healthy endpoint waits for a sick one. test/scripts/deliveries.slow.mjs
 // does the same with the real service, and with more of everything.
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import { askedFor, attendTo, newWebhook, type Received, useReceivers } from '../../support/webhooks';
 import { type Caller, newOrg, useWorld } from '../../support/world';
@@ -73,72 +74,76 @@ const raised = (o: Caller) =>
     return core.outbox.from(head, EVENTS).map(({ id }) => id);
   });
 
-it('webhooks: under load no event is lost, and no healthy endpoint waits for a sick one', async () => {
-  const o = await newOrg();
-  const events = ['SECRET_CREATED'];
-  const healthy = await Promise.all(Array.from({ length: HEALTHY }, () => newWebhook(o, { events })));
-  const ill = await Promise.all(
-    Object.keys(sick).map(async (what) => ({ what, ...(await newWebhook(o, { events })) })),
-  );
-  for (const { what, host } of ill) receivers[host] = sick[what] as () => Response;
-  const slow = ill.find(({ what }) => what === 'slow') as { id: string; host: string };
-  const held: (() => void)[] = [];
-  receivers[slow.host] = () => new Promise((answer) => held.push(() => answer(no(500))));
-  const got = (host: string) =>
-    new Set(received.filter((one) => one.host === host).map(({ event }) => event.id));
-  const sent = await raised(o);
-  expect(sent).toHaveLength(EVENTS);
-
-  // Every fifth message is lost, every third comes twice, and the gate goes away now and then.
-  let messages = 0;
-  const jobs: Promise<void>[] = [];
-  const waiting = new Set<Promise<void>>();
-  const round = async () => {
-    later(ATTENDED);
-    for (const id of await askedFor(o)) {
-      messages++;
-      for (let copy = 0; copy < (messages % 5 === 0 ? 0 : messages % 3 === 0 ? 2 : 1); copy++) {
-        const job = attendTo(o, id).catch(() => {});
-        if (id === slow.id) jobs.push(job);
-        else waiting.add(job.finally(() => waiting.delete(job)));
-      }
-    }
-    await Promise.all(waiting);
-  };
-  const isDone = (host: string) => got(host).size === EVENTS;
-  let rounds = 0;
-  while (!healthy.every(({ host }) => isDone(host))) {
-    expect(++rounds, 'rounds').toBeLessThan(20);
-    await round();
-  }
-  // The slow one has answered nothing yet: nobody has waited for it.
-  expect(held.length).toBeGreaterThan(0);
-  for (const { id } of healthy)
-    expect((await fatesOf(o, id)).every(({ status }) => status === 'delivered')).toBe(true);
-
-  // The sick ones recover, but for two.
-  for (const { what, host } of ill) if (what !== 'half' && what !== 'gone') delete receivers[host];
-  for (const answer of held.splice(0)) answer();
-  await Promise.all(jobs.splice(0));
-  await evict(o);
-  const fates = async () =>
-    new Map(await Promise.all(ill.map(async ({ what, id }) => [what, await fatesOf(o, id)] as const)));
-  await until(async () => {
-    later(30 * MINUTE);
-    await round();
-    await Promise.all(jobs.splice(0));
-    const now = await fates();
-    return [...now.values()].every(
-      (list) => list.length >= EVENTS && list.every(({ status }) => status !== 'pending'),
+slow(
+  'webhooks: under load no event is lost, and no healthy endpoint waits for a sick one',
+  { timeout: 180_000 },
+  async () => {
+    const o = await newOrg();
+    const events = ['SECRET_CREATED'];
+    const healthy = await Promise.all(Array.from({ length: HEALTHY }, () => newWebhook(o, { events })));
+    const ill = await Promise.all(
+      Object.keys(sick).map(async (what) => ({ what, ...(await newWebhook(o, { events })) })),
     );
-  }, 400);
-  for (const { what, host } of ill) {
-    const list = (await fates()).get(what) ?? [];
-    expect(new Set(list.map(({ event }) => event)), what).toEqual(new Set(sent));
-    expect(list, what).toHaveLength(EVENTS);
-    const delivered = list.filter(({ status }) => status === 'delivered');
-    for (const { event } of delivered) expect(got(host)).toContain(event);
-    if (what === 'gone') expect(delivered).toEqual([]);
-    else if (what !== 'half') expect(delivered, what).toHaveLength(EVENTS);
-  }
-}, 180_000);
+    for (const { what, host } of ill) receivers[host] = sick[what] as () => Response;
+    const slow = ill.find(({ what }) => what === 'slow') as { id: string; host: string };
+    const held: (() => void)[] = [];
+    receivers[slow.host] = () => new Promise((answer) => held.push(() => answer(no(500))));
+    const got = (host: string) =>
+      new Set(received.filter((one) => one.host === host).map(({ event }) => event.id));
+    const sent = await raised(o);
+    expect(sent).toHaveLength(EVENTS);
+
+    // Every fifth message is lost, every third comes twice, and the gate goes away now and then.
+    let messages = 0;
+    const jobs: Promise<void>[] = [];
+    const waiting = new Set<Promise<void>>();
+    const round = async () => {
+      later(ATTENDED);
+      for (const id of await askedFor(o)) {
+        messages++;
+        for (let copy = 0; copy < (messages % 5 === 0 ? 0 : messages % 3 === 0 ? 2 : 1); copy++) {
+          const job = attendTo(o, id).catch(() => {});
+          if (id === slow.id) jobs.push(job);
+          else waiting.add(job.finally(() => waiting.delete(job)));
+        }
+      }
+      await Promise.all(waiting);
+    };
+    const isDone = (host: string) => got(host).size === EVENTS;
+    let rounds = 0;
+    while (!healthy.every(({ host }) => isDone(host))) {
+      expect(++rounds, 'rounds').toBeLessThan(20);
+      await round();
+    }
+    // The slow one has answered nothing yet: nobody has waited for it.
+    expect(held.length).toBeGreaterThan(0);
+    for (const { id } of healthy)
+      expect((await fatesOf(o, id)).every(({ status }) => status === 'delivered')).toBe(true);
+
+    // The sick ones recover, but for two.
+    for (const { what, host } of ill) if (what !== 'half' && what !== 'gone') delete receivers[host];
+    for (const answer of held.splice(0)) answer();
+    await Promise.all(jobs.splice(0));
+    await evict(o);
+    const fates = async () =>
+      new Map(await Promise.all(ill.map(async ({ what, id }) => [what, await fatesOf(o, id)] as const)));
+    await until(async () => {
+      later(30 * MINUTE);
+      await round();
+      await Promise.all(jobs.splice(0));
+      const now = await fates();
+      return [...now.values()].every(
+        (list) => list.length >= EVENTS && list.every(({ status }) => status !== 'pending'),
+      );
+    }, 400);
+    for (const { what, host } of ill) {
+      const list = (await fates()).get(what) ?? [];
+      expect(new Set(list.map(({ event }) => event)), what).toEqual(new Set(sent));
+      expect(list, what).toHaveLength(EVENTS);
+      const delivered = list.filter(({ status }) => status === 'delivered');
+      for (const { event } of delivered) expect(got(host)).toContain(event);
+      if (what === 'gone') expect(delivered).toEqual([]);
+      else if (what !== 'half') expect(delivered, what).toHaveLength(EVENTS);
+    }
+  },
+);

@@ -4,6 +4,7 @@ import { deliveries } from '../../../src/delivery/gate/deliveries';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
+import { slow } from '../../support/slow';
 import {
   attendTo,
   deliverAll,
@@ -29,7 +30,7 @@ afterEach(() => vi.unstubAllGlobals());
 const URL_IN = 'https://hooks.example.com/in';
 
 describe('webhooks: the resource', () => {
-  it('webhooks: are created, listed, shown, changed and deleted', async () => {
+  slow('webhooks: are created, listed, shown, changed and deleted', async () => {
     const o = await newOrg();
     const created = await o.post('/webhooks', {
       url: URL_IN,
@@ -263,7 +264,7 @@ describe('webhooks: who may', () => {
     expect(received).toEqual([]);
   });
 
-  it('webhooks: reading needs webhooks:read, and all else webhooks:write', async () => {
+  slow('webhooks: reading needs webhooks:read, and all else webhooks:write', async () => {
     const o = await newOrg();
     const { id } = await newWebhook(o);
     const reader = await newKey(o, { scopes: ['webhooks:read'] });
@@ -315,32 +316,35 @@ describe('webhooks: stored data', () => {
     vi.restoreAllMocks();
   });
 
-  it('webhooks: a ciphertext of another webhook or column does not decrypt, and nothing is sent', async () => {
-    const o = await newOrg();
-    const one = await newWebhook(o);
-    const two = await newWebhook(o);
-    for (const { id } of [one, two]) await o.post(`/webhooks/${id}/rotate-secret`);
-    const rowOf = (id: string) =>
-      db.prepare('select * from webhooks where id = ?').bind(id).first<Record<string, string>>();
-    const mine = (await rowOf(one.id)) as Record<string, string>;
-    const theirs = (await rowOf(two.id)) as Record<string, string>;
-    const swaps = COLUMNS.flatMap((column) => [
-      [column, theirs[column]] as const,
-      ...COLUMNS.filter((other) => other !== column).map((other) => [column, mine[other]] as const),
-    ]);
-    for (const [column, text] of swaps) {
-      await db.prepare(`update webhooks set ${column} = ? where id = ?`).bind(text, one.id).run();
+  slow(
+    'webhooks: a ciphertext of another webhook or column does not decrypt, and nothing is sent',
+    async () => {
+      const o = await newOrg();
+      const one = await newWebhook(o);
+      const two = await newWebhook(o);
+      for (const { id } of [one, two]) await o.post(`/webhooks/${id}/rotate-secret`);
+      const rowOf = (id: string) =>
+        db.prepare('select * from webhooks where id = ?').bind(id).first<Record<string, string>>();
+      const mine = (await rowOf(one.id)) as Record<string, string>;
+      const theirs = (await rowOf(two.id)) as Record<string, string>;
+      const swaps = COLUMNS.flatMap((column) => [
+        [column, theirs[column]] as const,
+        ...COLUMNS.filter((other) => other !== column).map((other) => [column, mine[other]] as const),
+      ]);
+      for (const [column, text] of swaps) {
+        await db.prepare(`update webhooks set ${column} = ? where id = ?`).bind(text, one.id).run();
+        await loseStorage(o);
+        received.length = 0;
+        const answer = await o.post(`/webhooks/${one.id}/test`);
+        expect([codeOf(answer), received], column).toEqual([[500, 'INTERNAL'], []]);
+        await db.prepare(`update webhooks set ${column} = ? where id = ?`).bind(mine[column], one.id).run();
+      }
       await loseStorage(o);
-      received.length = 0;
-      const answer = await o.post(`/webhooks/${one.id}/test`);
-      expect([codeOf(answer), received], column).toEqual([[500, 'INTERNAL'], []]);
-      await db.prepare(`update webhooks set ${column} = ? where id = ?`).bind(mine[column], one.id).run();
-    }
-    await loseStorage(o);
-    expect((await o.post(`/webhooks/${one.id}/test`)).json.status).toBe('delivered');
-  });
+      expect((await o.post(`/webhooks/${one.id}/test`)).json.status).toBe('delivered');
+    },
+  );
 
-  it('webhooks: a row that was altered is not believed', async () => {
+  slow('webhooks: a row that was altered is not believed', async () => {
     const o = await newOrg();
     const { id } = await newWebhook(o, { events: ['DEVICE_BLOCKED'] });
     await db.prepare('update webhooks set events = null where id = ?').bind(id).run();

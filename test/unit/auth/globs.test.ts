@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contains, isPattern, matches, mostSteps } from '../../../src/auth/globs';
+import { slow } from '../../support/slow';
 
 // Few characters, so that patterns and names meet often; a dot and a dash, so that what regular expressions
 // mean by them would show.
@@ -26,7 +27,7 @@ function all(chars: string[], length: number): string[] {
 }
 
 describe('name pattern: match', () => {
-  it('agrees with a regular expression of the same meaning', () => {
+  slow('agrees with a regular expression of the same meaning', () => {
     fc.assert(
       fc.property(pattern, name, (glob, text) => {
         expect([glob, text, matches(glob, text)]).toEqual([glob, text, reference(glob).test(text)]);
@@ -97,7 +98,7 @@ function within(outer: string, inner: string): boolean {
 }
 
 describe('name pattern: containment', () => {
-  it('is inclusion of languages, by their automata', () => {
+  slow('is inclusion of languages, by their automata', () => {
     let contained = 0;
     fc.assert(
       fc.property(pattern, pattern, (outer, inner) => {
@@ -110,7 +111,7 @@ describe('name pattern: containment', () => {
     expect(contained).toBeGreaterThan(100);
   });
 
-  it('holds if the outer pattern is the inner one with widened parts', () => {
+  slow('holds if the outer pattern is the inner one with widened parts', () => {
     // Such pairs are often contained, and where they are not, only just.
     const widened = fc.tuple(
       fc.string({ unit: fc.constantFrom('a', 'a', 'b', '*', '?', '?'), minLength: 2, maxLength: 9 }),
@@ -211,7 +212,7 @@ describe('name pattern: steps', () => {
     expect(steps.count).toBeLessThanOrEqual(mostSteps(pattern.length, inner.length));
   };
 
-  it('are bounded by the lengths, for any pattern, name and inner pattern', () => {
+  slow('are bounded by the lengths, for any pattern, name and inner pattern', () => {
     fc.assert(fc.property(anyPattern, anyName, anyPattern, hold), { numRuns: 2000 });
   });
 
@@ -266,7 +267,7 @@ describe('name pattern: long patterns', () => {
         .join('');
       return [glob, at < text.length ? `${text.slice(0, at)}b${text.slice(at + 1)}` : text];
     });
-  it('match as a regular expression of the same meaning does', () => {
+  slow('match as a regular expression of the same meaning does', () => {
     let matched = 0;
     fc.assert(
       fc.property(near, ([glob, text]) => {
@@ -282,7 +283,7 @@ describe('name pattern: long patterns', () => {
     expect(matched).toBeGreaterThan(200);
   });
 
-  it('contain each other as their automata do', () => {
+  slow('contain each other as their automata do', () => {
     let contained = 0;
     const edits = fc.array(fc.tuple(fc.nat(119), fc.constantFrom('*', '?', '*?', '?*', '')), {
       maxLength: 3,

@@ -13,6 +13,7 @@ import type { Evidence, Finding, Report } from '../../../src/domains/compliance/
 import { stepsOf } from '../../../src/gate/approvals/policies';
 import type { Entry } from '../../../src/gate/audit/entry';
 import { newSlices } from '../../../src/http/slices';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
@@ -262,7 +263,7 @@ describe('compliance report: bounds', () => {
     expect(naming.tested).toContain('Only 11 secrets could be compared');
   });
 
-  it('100,000 secrets take no memory of their own', async () => {
+  slow('100,000 secrets take no memory of their own', async () => {
     const checks = newSecretChecks([policy({ pattern: '^y' })], NOW, newSlices('o.key', 1_000_000));
     const rows = Array.from({ length: 1000 }, (_, n) =>
       secret(n, { name: 'x', created_at: NOW - 400 * DAY, rotated_at: NOW - 400 * DAY }),

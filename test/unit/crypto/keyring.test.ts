@@ -14,6 +14,7 @@ import {
   wrap,
 } from '../../../src/keys/keyring';
 import { toHex } from '../../support/hex';
+import { slow } from '../../support/slow';
 import vectors from '../../support/vectors/keyring.json';
 
 const hexOf = (keys: object) =>
@@ -87,7 +88,7 @@ describe('keyring: a wrapped key', () => {
 });
 
 describe('keyring: the refusal of a key that does not unwrap', () => {
-  it('names the variable and the id of the missing master key, and no key', () => {
+  slow('names the variable and the id of the missing master key, and no key', () => {
     const error = refusalOf([k2, k3], 'org key', 'org_1', wrapped);
     expect(error.refusal.message).toContain('MASTER_KEYS');
     expect(error.refusal.message).toMatch(/\bk1\b/);

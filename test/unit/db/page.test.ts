@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { randomBytes, toBase62, toBase64Url, utf8 } from '../../../src/crypto/bytes';
 import { fromCursor, toCursor } from '../../../src/db/page';
+import { slow } from '../../support/slow';
 
 const key = Uint8Array.from({ length: 32 }, (_, at) => 0x20 + at);
 /** Computed with node:crypto alone: HKDF-SHA256 over the salt 60…77 (hex), then AES-256-GCM. */
@@ -31,7 +32,7 @@ describe('cursor', () => {
     expect(toCursor(key, 'org_1', 'secrets', 'prod/é &?')).toMatch(/^[0-9A-Za-z_-]+$/);
   });
 
-  it('is refused with any one character changed', () => {
+  slow('is refused with any one character changed', () => {
     expect(read(cursor)).toBe('sec_9');
     for (let at = 0; at < cursor.length; at++) {
       for (const char of '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_- ') {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { beginTurn, inTurns, MOST_LONG, spend, TURN } from '../../../src/gate/request/yielding';
+import { slow } from '../../support/slow';
 
 const newCore = () => ({ rows: {} }) as never;
 
@@ -35,7 +36,7 @@ describe('turns: comparing names with policies', () => {
     expect(() => spend(core.rows, 1)).toThrow();
   });
 
-  it('is refused after many turns, and what another error throws is not repeated', async () => {
+  slow('is refused after many turns, and what another error throws is not repeated', async () => {
     const core = newCore() as { rows: never };
     const endless = () => {
       spend(core.rows, TURN);

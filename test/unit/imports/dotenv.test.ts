@@ -5,6 +5,7 @@ import dotenv from 'dotenv';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDotenv } from '../../../src/adapters/import/dotenv';
+import { slow } from '../../support/slow';
 
 const read = (text: string) =>
   Object.fromEntries([...new Map(parseDotenv(text))].filter(([name]) => name !== '__proto__'));
@@ -58,7 +59,7 @@ const pieces = [
 ];
 
 describe('dotenv', () => {
-  it('import: agrees with npm dotenv on any text of awkward pieces', () => {
+  slow('import: agrees with npm dotenv on any text of awkward pieces', () => {
     const text = fc.array(fc.constantFrom(...pieces), { maxLength: 40 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(text, (whole) => {

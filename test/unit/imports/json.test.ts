@@ -12,6 +12,7 @@ import {
   TooLarge,
   Unreadable,
 } from '../../../src/adapters/import/json';
+import { slow } from '../../support/slow';
 
 /** As JSON.parse would have it: of keys that are there twice the last. */
 function plain(value: Json): unknown {
@@ -39,7 +40,7 @@ const messageOf = (text: string): string => {
 };
 
 describe('JSON of exports', () => {
-  it('import: agrees with JSON.parse on any JSON', () => {
+  slow('import: agrees with JSON.parse on any JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t'), (value, space) => {
         const text = JSON.stringify(value, null, space);
@@ -49,7 +50,7 @@ describe('JSON of exports', () => {
     );
   });
 
-  it('import: agrees with JSON.parse on invalid JSON', () => {
+  slow('import: agrees with JSON.parse on invalid JSON', () => {
     const pieces = [
       '{',
       '}',

@@ -7,6 +7,7 @@ import { find } from '../../../src/domains/scans/engine/find';
 import { formats } from '../../../src/domains/scans/engine/formats';
 import { positions } from '../../../src/domains/scans/engine/lines';
 import { MOST_CANDIDATES, MOST_FINDINGS, scanFiles } from '../../../src/domains/scans/engine/scan';
+import { slow } from '../../support/slow';
 
 /** A value that nothing but its name marks. */
 const RANDOM = ['q7Zx91Lw0K', 'dP3vB8nT5y'].join('');
@@ -184,7 +185,7 @@ describe('hostile texts', () => {
   const MiB = 1_048_576;
   const fill = (text: string, length = MiB) => text.repeat(Math.ceil(length / text.length)).slice(0, length);
 
-  it('take linear time: 1 MiB of the most frequently tried text', () => {
+  slow('take linear time: 1 MiB of the most frequently tried text', () => {
     const texts = [
       ...[
         'A',
@@ -228,7 +229,7 @@ describe('hostile texts', () => {
     }
   });
 
-  it('take linear time: the start of each format, again and again', () => {
+  slow('take linear time: the start of each format, again and again', () => {
     for (const { starts } of formats)
       for (const start of starts)
         for (const text of [start, `${start}=`, `-${start}0a`, `${start}${'aB3_-'.repeat(30)} `])
