@@ -671,7 +671,9 @@ export interface paths {
         head?: never;
         /**
          * Rename a team
-         * @description Needs the scope `teams:write`.
+         * @description A group that a provider manages for a connection is renamed there: here it is 409.
+         *
+         *     Needs the scope `teams:write`.
          */
         patch: operations["team_update"];
         trace?: never;

@@ -253,6 +253,12 @@ export const mutants = [
     notice: 'api/scim/connection: SCIM: fills the team that the connection maps',
   },
   {
+    name: 'anybody who holds teams:write gives a role by renaming a group',
+    tag: 'group-named-by-provider',
+    change: 'never',
+    notice: 'api/scim/renamed: attack: a group gives no other role because somebody renames its team',
+  },
+  {
     name: 'SCIM changes the address of any member',
     tag: 'address-of-own-members',
     change: 'never',

@@ -118,6 +118,15 @@ export const mutants = [
     notice: `${USE} approval: a held call waits for exactly this call, and is used once`,
   },
   {
+    name: 'a held call sends another value beside the held one',
+    tag: 'placed-beside-held-kept',
+    change: {
+      from: 'effects.some((effect) => policies.some((policy) => holds(policy, effect))) ? effects : []',
+      to: 'effects.filter((effect) => policies.some((policy) => holds(policy, effect)))',
+    },
+    notice: `${USE} approval: it is void once another secret that the call places has changed`,
+  },
+  {
     name: 'an upstream is made without an approval',
     tag: 'upstream-held-as-share',
     change: { from: '{ operations, reach: { secrets: rows }, targets },', to: '' },

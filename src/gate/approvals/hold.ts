@@ -89,13 +89,16 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   return underApproval(call, allowed(made, held), held);
 }
 
-/** The effects of a call of an upstream, where a policy holds it. */
-const usesHeld = ({ core, caller }: Call<unknown>, { uses }: Plan): Effect[] =>
-  (uses?.secrets ?? [])
-    .map((row) => useEffect(row, uses?.upstream as UpstreamRow))
-    .filter((effect) =>
-      policiesOf(core, 'approval').some((policy) => binds(core, policy, [caller]) && holds(policy, effect)),
-    );
+/**
+ * The effects of a call of an upstream, where a policy holds it. One held secret holds all: each value that
+ * is placed decides what the call does.
+ */
+function usesHeld({ core, caller }: Call<unknown>, { uses }: Plan): Effect[] {
+  const effects = (uses?.secrets ?? []).map((row) => useEffect(row, uses?.upstream as UpstreamRow));
+  const policies = policiesOf(core, 'approval').filter((policy) => binds(core, policy, [caller]));
+  // safety: placed-beside-held-kept
+  return effects.some((effect) => policies.some((policy) => holds(policy, effect))) ? effects : [];
+}
 
 /** A call under an approval: the Worker then sends exactly what was approved. */
 function underApproval({ core }: Call<unknown>, made: Plan, { approval }: Allowed): Plan {

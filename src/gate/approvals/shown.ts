@@ -15,6 +15,7 @@ import {
   type ScimToken,
   type SecretRow,
   type ShareRow,
+  type SsoConnectionRow,
   type TeamMemberRow,
   type UpstreamRow,
 } from '../../db/schema';
@@ -251,12 +252,51 @@ const ofUpstream = (core: Core, before: UpstreamRow | null, after: UpstreamRow):
 
 const ofCredential = (core: Core, row: CredentialRow): Fact[] => [
   ...fact('Credential', row.name),
-  ...(row.scim ? ofScimToken(row.scim) : ofHeld(core, row)),
+  ...(row.scim ? ofScimToken(core, row.scim) : ofHeld(core, row)),
   ...until(row.expires_at),
 ];
 
-const ofScimToken = ({ end_credentials }: ScimToken): Fact[] =>
-  fact('Ends credentials of those it suspends or removes', end_credentials ? 'yes' : 'no');
+function ofScimToken(core: Core, { connection: id, end_credentials }: ScimToken): Fact[] {
+  const connection = id === null ? null : core.rows.get('sso_connection', id);
+  return [
+    ...fact('Ends credentials of those it suspends or removes', end_credentials ? 'yes' : 'no'),
+    ...(connection ? ofSsoConnection(core, null, connection) : []),
+  ];
+}
+
+/** What a connection to an identity provider gives, to whom, as names. */
+const connectionInWords = (core: Core, row: SsoConnectionRow) => ({
+  Issuer: row.config.issuer,
+  Client: row.config.client_id,
+  'Claim of groups': row.config.groups_claim,
+  'Attribute of the subject': row.config.subject_attribute,
+  'Keys that sign': row.config.signers,
+  Domains: listInWords(row.domains.map((id) => core.rows.get('domain', id)?.domain ?? id)),
+  'Makes members': row.jit === 1 ? 'yes' : 'no',
+  'Role without a group': `${row.default_role} in ${placesOf(core, { environments: row.default_environments })}`,
+  'Roles of groups': row.role_mappings.map(
+    ({ group, role, environments = null }) => `${group}: ${role} in ${placesOf(core, { environments })}`,
+  ),
+  'Teams of groups': row.team_mappings.map(
+    ({ group, team_id }) => `${group}: ${core.rows.get('team', team_id)?.name ?? team_id}`,
+  ),
+});
+
+function ofSsoConnection(core: Core, before: SsoConnectionRow | null, after: SsoConnectionRow): Fact[] {
+  const is = connectionInWords(core, after);
+  const names = Object.keys(is) as (keyof typeof is)[];
+  return [
+    ...fact('Connection', after.name),
+    ...(before
+      ? differences(connectionInWords(core, before), is, names)
+      : names.flatMap((name) => factOf(name, is[name]))),
+  ];
+}
+
+const factOf = (name: string, value: unknown): Fact[] =>
+  Array.isArray(value)
+    ? fact(name, listInWords(value))
+    : fact(name, value == null ? null : typeof value === 'string' ? value : JSON.stringify(value));
 
 const ofHeld = (core: Core, row: CredentialRow): Fact[] => [
   ...fact('Reason', row.reason),
@@ -284,6 +324,8 @@ function ofChange(core: Core, change: Change): Fact[] {
       return ofTeamMember(core, after !== null, (change.after ?? change.before) as TeamMemberRow);
     case 'grant':
       return change.after && !before ? ofGrant(core, change.after) : [];
+    case 'sso_connection':
+      return change.after ? ofSsoConnection(core, change.before, change.after) : [];
     case 'upstream':
       return change.after ? ofUpstream(core, change.before, change.after) : [];
     case 'share':

@@ -472,6 +472,24 @@ describe('use: approvals', () => {
     ).toMatchObject([{ approval, resource: id }]);
   });
 
+  it('approval: it is void once another secret that the call places has changed', async () => {
+    const { o, ann, asked } = await newOffice();
+    await newSecret(o, { name: 'KEY' });
+    const account = await newSecret(o, { name: 'ACCOUNT' });
+    const auth = ['KEY', 'ACCOUNT'].map((name) => ({
+      type: 'header',
+      name: `X-${name}`,
+      value: `{{${name}}}`,
+    }));
+    const { name } = await newUpstream(o, { auth }, 'KEY');
+    await newApprovalPolicy(o, ['secret.use'], { applies_to: { names: ['KEY'] } });
+    const held = await begin(asked, name, {}, {});
+    const approval = (held.refusal as { approval?: { id: string } }).approval?.id as string;
+    await ann.o.post(`/approvals/${approval}/approve`, {});
+    expect((await asked.patch(`/secrets/${account.id}`, { value: 'of somebody else' })).status).toBe(200);
+    expect((await begin(asked, name, {}, { id: approval })).code).toBe('APPROVAL_MISMATCH');
+  });
+
   it('approval: a call that writes is repeated only where the policy says so', async () => {
     const { o, ann, asked } = await newOffice();
     await newSecret(o, { name: 'KEY' });

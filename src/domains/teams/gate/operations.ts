@@ -1,6 +1,7 @@
 // Operations on teams in the gate. A team has grants, which apply to its members. Invariants: a caller cannot
 // add a member to a team that holds more than the caller; a team is deleted together with its memberships and
-// grants; who joins or leaves moves its revision.
+// grants; who joins or leaves moves its revision; the provider alone names a group of its connection, whose
+// name can give a role.
 
 import { withinPermissions } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
@@ -45,13 +46,25 @@ const create: Operation<{ id: string; name: string }> = {
   },
 };
 
+/** Whether a team is a group of a connection, whose roles go by the names of groups. */
+const isGroup = ({ rows }: Core, { provisioned }: TeamRow): boolean =>
+  provisioned?.connection != null && rows.get('sso_connection', provisioned.connection) !== null;
+
+const named = refuse('CONFLICT', {
+  message:
+    'An identity provider manages this team, and its name can give a role. Rename the group at the provider.',
+});
+
 const rename: Operation<{ name: string }> = {
   change: {
     revises: find,
     plan(call) {
+      const { core, input } = call;
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      const put = revision(call, 'team', row, { name: call.input.name });
+      // safety: group-named-by-provider
+      if (isGroup(core, row) && input.name !== row.name) return named;
+      const put = revision(call, 'team', row, { name: input.name });
       return { status: 200, data: teamOut(put.row as TeamRow), writes: [put] };
     },
   },
