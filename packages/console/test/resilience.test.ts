@@ -239,7 +239,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
 
   it.each(process.env.SLOW ? ['viewer', 'auditor', 'developer'] : ['viewer'])(
     'the role %s sees the pages it can open, and no request is refused',
-    { tags: 'slow' },
+    { tags: 'slow', timeout: 120_000 },
     async (role) => {
       const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
       const mia = await newPerson({
@@ -260,6 +260,5 @@ describe.skipIf(!executablePath)('console: resilience', () => {
       expectQuiet(mia);
       await mia.context.close();
     },
-    120_000,
   );
 });

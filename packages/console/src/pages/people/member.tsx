@@ -199,11 +199,13 @@ const factsOf = (member: Member): [string, preact.ComponentChildren][] => [
 ];
 
 function Unlink({ member, onClose }: { member: Member; onClose: () => void }) {
-  const { rows: links } = useList(['members', 'links', member.id], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/members/{id}/links', {
-      params: { path: { ...here(), id: member.id }, query: { limit: 100, cursor } },
-      signal,
-    }),
+  const { rows: links } = useList<components['schemas']['SsoLink']>(
+    ['members', 'links', member.id],
+    (cursor, signal) =>
+      vault().api.GET('/orgs/{org_id}/members/{id}/links', {
+        params: { path: { ...here(), id: member.id }, query: { limit: 100, cursor } },
+        signal,
+      }),
   );
   const unlink = async () => {
     await confirmed(() => vault().api.DELETE('/orgs/{org_id}/members/{id}/links', at(member.id)));
