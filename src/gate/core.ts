@@ -56,6 +56,8 @@ export interface Declared {
   sweep?(core: Core, now: number): boolean;
   /** The clock was ahead and is right again: nothing waits any longer for a time that only it showed. */
   bringForward?(core: Core, now: number): void;
+  /** This gate is to be given up for a new one: what is under way gets its audit entries now. */
+  close?(core: Core, now: number): void;
   /** The organisation was deleted: deletes everything that this holds in the gate. */
   clear?(core: Core): void;
 }
@@ -74,6 +76,7 @@ export interface Rules {
   tasks: Record<string, TaskRun>;
   sweep(core: Core, now: number): boolean;
   bringForward(core: Core, now: number): void;
+  close(core: Core, now: number): void;
   clear(core: Core): void;
 }
 
@@ -93,6 +96,7 @@ export function rulesOf(all: readonly Declared[]): Rules {
   const commits = of('followCommit');
   const sweeps = of('sweep');
   const bringsForward = of('bringForward');
+  const closes = of('close');
   const clears = of('clear');
   return {
     follow(core, kind, change) {
@@ -111,6 +115,9 @@ export function rulesOf(all: readonly Declared[]): Rules {
     sweep: (core, now) => sweeps.map((sweep) => sweep(core, now)).includes(true),
     bringForward(core, now) {
       for (const bringForward of bringsForward) bringForward(core, now);
+    },
+    close(core, now) {
+      for (const close of closes) close(core, now);
     },
     clear(core) {
       for (const clear of clears) clear(core);

@@ -92,7 +92,7 @@ const ask = (
 
 /** Whether the gate moved its newest audit entries to D1. */
 async function archive(org: string, keys: OrgKeys, context: BaseContext): Promise<boolean> {
-  const moved = ask(context, { org, action: 'audit.archive', keys, input: {} }).then(
+  const moved = ask(context, { org, action: 'audit.archive', keys, input: { isClosing: true } }).then(
     ({ outcome }) => outcome.kind === 'ok',
     () => false,
   );

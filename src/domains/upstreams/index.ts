@@ -5,7 +5,7 @@ import { intents } from './gate/intents';
 import { directionOf } from './gate/leases';
 import { upstreamOperations } from './gate/operations';
 import { tokens } from './gate/tokens';
-import { recordLost, useOperations } from './gate/use';
+import { recordLost, recordUnderWay, useOperations } from './gate/use';
 import { upstreamRoutes } from './routes';
 import { upstream } from './rows';
 
@@ -35,6 +35,7 @@ export const upstreams = {
     return false;
   },
   bringForward: (core, now) => intents(core).bringForward(now),
+  close: recordUnderWay,
   clear(core) {
     intents(core).clear();
     tokens(core).clear();

@@ -11,7 +11,17 @@ import { contain, newAgent, newKey } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { begin, newUpstream, tell, upstreamIn } from '../../support/upstreams';
-import { type Answer, type Caller, db, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  db,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+  whoami,
+} from '../../support/world';
 
 useWorld();
 beforeEach(() => {
@@ -263,6 +273,18 @@ describe('use: intents and entries', () => {
     // Its answer comes too late to be given, or to be recorded again.
     expect(await answer(o, intent)).toEqual({ may: false });
     expect(await entries(o)).toHaveLength(1);
+  });
+
+  it('audit: a call under way has its entry before its gate is given up', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const intent = await intentOf(o, name);
+    const body = { reason: 'its storage is broken' };
+    const reset = await send('POST', `/api/v1/orgs/${o.id}/gate/reset`, { token: BOOTSTRAP, body });
+    expect(reset.json).toMatchObject({ audit_entries_archived: true });
+    expect(await entries(o)).toMatchObject([{ outcome: 'failed', reason: 'unknown' }]);
+    expect(await answer(o, intent)).toEqual({ may: false });
+    expect((await begin(o, name)).code).toBeUndefined();
   });
 
   it('audit: an upstream without an answer has the status of our refusal', async () => {

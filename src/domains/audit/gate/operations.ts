@@ -111,9 +111,10 @@ const verify: Operation<{ from: number }> = {
   },
 };
 
-const archiveLog: Operation<Record<string, never>> = {
+const archiveLog: Operation<{ isClosing?: true }> = {
   subject: ({ ask }) => ({ resource: ask.org }),
-  async read({ core }): Promise<Outcome> {
+  async read({ core, input }): Promise<Outcome> {
+    if (input.isClosing) core.rules.close(core, core.now());
     const isFollowed = await mirror(core).follow();
     // Where D1 refuses a change, it takes entries all the same.
     // safety: archived-though-not-followed

@@ -32,6 +32,8 @@ export const MOST_CALLS = { minute: 1000, once: 100, rootMinute: 600, rootOnce: 
 export const MINUTE = 60_000;
 /** For how long an answered call counts that is not heard of: its Worker asks every five seconds. */
 export const HEARD = 15_000;
+/** For how long no call begins in a gate that is given up. */
+const PAUSED = 15_000;
 
 type Stored = Record<string, SqlStorageValue> & {
   id: string;
@@ -73,7 +75,12 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
       .toArray();
     return oldest ? oldest.at + MINUTE - now : 0;
   };
+  let pausedUntil = 0;
   return {
+    /** No call begins for a while. */
+    pause(now: number): void {
+      pausedUntil = now + PAUSED;
+    },
     begin({ id, upstream, user, draft, at, until }: Omit<Intent, 'isAnswered'>): void {
       sql.exec(
         // A call whose first reply was lost is the same call.
@@ -97,6 +104,7 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
       { root, upstream, rate }: { root: string; upstream: string; rate: number | null },
     ): number {
       const isBusy =
+        now < pausedUntil ||
         // safety: uses-at-a-time-bounded
         count('until > ?', now) >= MOST_CALLS.once ||
         count('until > ? and root = ?', now, root) >= MOST_CALLS.rootOnce;

@@ -20,7 +20,7 @@ import { isAllowed } from '../call/allow';
 import { ROUND } from '../call/lease';
 import { behindBase } from '../call/path';
 import type { UseCall, UseEnd } from '../call/plan';
-import { HEARD, type Intent, intents } from './intents';
+import { HEARD, type Intent, intents, MOST_CALLS } from './intents';
 import { directionOf, isAlive, leases } from './leases';
 import { makerOf, mayUse, works } from './permission';
 import { tokens } from './tokens';
@@ -359,12 +359,22 @@ const PER_RUN = 200;
 export function recordLost(core: Core, now: number): number | null {
   const lost = intents(core).lost(now, PER_RUN);
   // safety: lost-use-recorded
-  for (const one of lost) {
+  recordUnknown(core, lost, now);
+  return lost.length === PER_RUN ? now : intents(core).sweep(now);
+}
+
+function recordUnknown(core: Core, calls: readonly Intent[], now: number): void {
+  for (const one of calls) {
     settle(core, one, 502, { reason: 'unknown' }, now);
     leases(core).over(one.id);
   }
-  if (lost.length === PER_RUN) return now;
-  return intents(core).sweep(now);
+}
+
+/** The gate is given up: calls under way get their entries now, and no further one begins meanwhile. */
+export function recordUnderWay(core: Core, now: number): void {
+  intents(core).pause(now);
+  // safety: use-under-way-recorded-at-reset
+  recordUnknown(core, intents(core).lost(Number.MAX_SAFE_INTEGER, MOST_CALLS.once), now);
 }
 
 export const useOperations = {
