@@ -6,7 +6,7 @@ import { WorkerEntrypoint } from 'cloudflare:workers';
 import { z } from '@hono/zod-openapi';
 import { app } from './app';
 import { isBindingName } from './auth/bindings';
-import { forms } from './db/names';
+import { forms, isSecretName } from './db/names';
 import { CREDENTIAL_HEADERS } from './domains/upstreams/call/request-headers';
 import type { DeployedEnv } from './env';
 import { invalid, type Refusal, refuse } from './errors';
@@ -114,7 +114,8 @@ async function send({ env, ctx }: Called, request: Request): Promise<Response> {
   return app.fetch(request, withMetrics(await withStoredSecrets(env)), ctx);
 }
 
-const Name = z.string().min(1).max(255);
+// A URL drops a segment of dots.
+const Name = z.string().max(255).refine(isSecretName);
 const Part = z.string().max(255);
 const GetOptions = z.strictObject({
   environment: Part.min(1).optional(),
@@ -185,10 +186,9 @@ export class Vault extends WorkerEntrypoint<DeployedEnv> {
     const from = { env: this.env, ctx: this.ctx };
     const secret = checked(Name, 'name', name);
     const { environment, version, approval_id } = checked(GetOptions, 'options', options);
-    const path = secret.split('/').map(encodeURIComponent).join('%2F');
     return read(
       from,
-      `${home(this.ctx)}/secrets/by-name/${path}${queryOf({ environment, version })}`,
+      `${home(this.ctx)}/secrets/by-name/${encodeURIComponent(secret)}${queryOf({ environment, version })}`,
       approval_id === undefined ? {} : { 'Approval-Id': approval_id },
     );
   }

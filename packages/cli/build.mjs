@@ -39,7 +39,11 @@ const { metafile } = await build({
   define: { SVC_VERSION: JSON.stringify(version) },
   external: ['@napi-rs/keyring'],
   plugins: [withoutChildProcess],
-  alias: { '@secrets-vault/client': path.join(here, '..', 'client', 'src', 'index.ts') },
+  alias: {
+    '@secrets-vault/client': path.join(here, '..', 'client', 'src', 'index.ts'),
+    // Its main file loads its parts in a way that cannot be bundled.
+    'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
+  },
   // Bundled CommonJS modules load Node.js modules with require().
   banner: {
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",

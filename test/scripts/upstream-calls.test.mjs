@@ -13,6 +13,7 @@ import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { asDeployed } from '../../scripts/build/bundle-options.mjs';
 import { root } from '../../scripts/shared/wrangler.mjs';
+import { slow } from './slow.mjs';
 
 const KEY = 'sk_live_1234567890"é€';
 const MASKED = '*'.repeat(Buffer.byteLength(KEY));
@@ -23,7 +24,6 @@ import { forward } from './domains/upstreams/call/forward';
 import { cutUsePath, isPlainPath } from './domains/upstreams/call/path';
 import { isWebSocket, sendable } from './domains/upstreams/call/request-headers';
 import { errorBody, statusOf } from './errors';
-import { slow } from './slow.mjs';
 let told = [];
 let isOver = false;
 export default {

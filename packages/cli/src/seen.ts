@@ -10,7 +10,7 @@ export type Resource = Record<string, unknown>;
 
 /** The requests that take If-Match, except PUT: PATCH and DELETE of a resource, and these POSTs. */
 const COLLECTIONS =
-  'environments|members|teams|api-keys|agent-credentials|trusts|policies|devices|webhooks|log-streams|upstreams|integrations|incidents|domains|sso-connections|secrets';
+  'environments|members|teams|api-keys|agent-credentials|trusts|policies|devices|webhooks|log-streams|upstreams|integrations|incidents|domains|sso-connections|scim-tokens|secrets';
 const OF_ONE = new RegExp(
   `^(/api/v1/orgs/[^/]+/(${COLLECTIONS}))/([^/]+)(?:/(rotate|rollback|rotate-secret|assign|block|enrolments|suspend|resume))?$`,
 );

@@ -168,7 +168,9 @@ describe('shape of an answer', () => {
     for (const { operation, status, schema } of OPERATIONS) {
       expect(isAnswerOf(answerOf(schema, 'x'), operation, status), operation).toBe(true);
       expect(isAnswerOf(answerOf(schema, 'x'), operation, 299), operation).toBe(false);
-      for (const odd of [{}, null, [], 'x', 5])
+      // Which kinds a search shows depends on the caller.
+      const isEmptyOne = operation === 'GET /orgs/{org_id}/search';
+      for (const odd of [...(isEmptyOne ? [] : [{}]), null, [], 'x', 5])
         expect(isAnswerOf(odd, operation, status), operation).toBe(false);
     }
     const page = answerOf('SecretPage', 'x', { data: [answerOf('Secret', 'x', { version: '1' })] });

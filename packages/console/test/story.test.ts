@@ -34,7 +34,7 @@ describe.skipIf(!executablePath)('console: the first day', () => {
     await page.waitForSelector('h1:text-is("Bo")');
     const bo = await newPerson({ invited: { org, key, enrolmentUrl } });
     await bo.page.locator('#console').click();
-    await bo.page.waitForSelector('h1:text-is("Secrets")');
+    await bo.page.waitForSelector('h1:text-is("Overview")');
     await settleWithout(org, ann, bo);
 
     // Share with somebody else: who gave a grant decides nothing for the grantee.

@@ -1,5 +1,5 @@
-// Approvals of connections to identity providers and of their SCIM tokens: deciders see to whom what is given,
-// and an approval ends once that is more.
+// Approvals of connections to identity providers, and of their SCIM tokens: deciders see what goes to whom, and
+// an approval ends once that is more.
 import { expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { newTeam } from '../../support/people';

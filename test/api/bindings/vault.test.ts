@@ -123,6 +123,8 @@ it('bindings: arguments are plain data, and nothing of them is called', async ()
     (vault: Vault) => vault.get(stub),
     (vault: Vault) => vault.get('X', options),
     (vault: Vault) => vault.get('X', Object.fromEntries([['then', called]])),
+    (vault: Vault) => vault.get('..'),
+    (vault: Vault) => vault.get(''),
     (vault: Vault) => vault.values(stub),
   ])
     expect(await thrown(call)).toMatch(/^VALIDATION_FAILED: /);
