@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import Ending from './scripts/test/ending.mjs';
 import { suitesOf } from './scripts/test/suites.mjs';
 import base from './vitest.config.ts';
 
@@ -29,5 +30,6 @@ export default {
       'test/model/*.test.ts',
     ],
     sequence: { sequencer: LongestFirst },
+    reporters: ['default', new Ending()],
   },
 };

@@ -20,7 +20,7 @@ const documents = [
 const SET_UP = 'docs/guides/api.md';
 const first = ['README.md', SET_UP];
 /** What runs without SLOW=1. */
-const quick = [...first, 'docs/guides/secrets.md', 'docs/operations/backup-and-restore.md'];
+const quick = [...first, 'docs/guides/secrets.md'];
 const setUp = blocksOf(read(SET_UP)).filter((block) => block.setUp);
 const END = '-- end of block --';
 /** While a page is written: `DOCUMENT=cli.md` runs that one alone. */

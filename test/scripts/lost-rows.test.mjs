@@ -139,7 +139,7 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
 });
 
 it('lost rows: an organisation whose own row is lost gets it back from its gate, and all of it from a backup too', {
-  timeout: 300_000,
+  ...slow(300_000),
 }, async () => {
   const dir = copyOfProject();
   const service = await startService(dir);

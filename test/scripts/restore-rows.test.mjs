@@ -13,6 +13,7 @@ import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
 import { gateFile, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, runCommand } from './service.mjs';
+import { slow } from './slow.mjs';
 
 /** A vault of an earlier release in the tables of this one, and a backup of it: b.sql. */
 async function vault() {
@@ -112,7 +113,7 @@ const zero = (
     .run(value, org_id, id, version);
 
 it('restore: --rows restores the versions that are missing or do not open, and changes nothing else', {
-  timeout: 200_000,
+  ...slow(200_000),
 }, async () => {
   const { inDatabase, run, mend, versions, others } = await vault();
   const before = versions();
@@ -204,7 +205,7 @@ it('restore: --rows never brings back what was destroyed, and says what it leave
 });
 
 it('restore: --rows takes no row that does not open, of another organisation or of another history', {
-  timeout: 200_000,
+  ...slow(200_000),
 }, async () => {
   const { inDatabase, run, mend, versions, change, alter } = await vault();
   const [old, closed, lacking] = inDatabase(secretsOf);

@@ -108,6 +108,8 @@ describe('domains', () => {
       'use.answered',
       'use.alive',
       'use.ended',
+      'use.token',
+      'use.keep_token',
       'domain.held',
       'domain.check',
       'domain.checked',

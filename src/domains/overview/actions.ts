@@ -1,10 +1,10 @@
 // Actions for people who look, and the permissions they need: none of their own. Each part of the answer
 // needs the scope of its list.
-import { emergency, type Needs } from '../../auth/actions';
+import type { Needs } from '../../auth/actions';
 
 export const actions = {
-  'org.overview': { scopes: [], kinds: emergency },
-  'org.search': { scopes: [], kinds: emergency },
+  'org.overview': { scopes: [] },
+  'org.search': { scopes: [] },
 } as const satisfies Needs;
 
 declare module '../../auth/actions' {

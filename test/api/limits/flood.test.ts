@@ -15,7 +15,7 @@ import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { largest, PATTERNS } from '../../support/largest';
 import { newGrant, newMember, newTeam } from '../../support/people';
-import { few, slow } from '../../support/slow';
+import { slow } from '../../support/slow';
 import { largestUpstream } from '../../support/upstreams';
 import { chainOf, MOST_WORK, PLANTED, plant, useComparisons, type Work, workOf } from '../../support/work';
 import { type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -381,9 +381,9 @@ const weak: Record<string, (o: Caller) => Promise<{ flooding: Made; top: Made }>
 };
 
 describe('limits: a flood of the largest requests on every route', () => {
-  it.each(few(Object.keys(weak), 1))(
+  it.each(Object.keys(weak))(
     'by %s: growth and work are bounded, other reads cost the same, and the credential can be ended',
-    { timeout: 3_600_000 },
+    { tags: 'slow', timeout: 3_600_000 },
     async (who) => {
       const isKey = who === 'an API key that lists';
       faults.clock = Date.now();
