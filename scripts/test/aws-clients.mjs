@@ -21,6 +21,12 @@ run('boto3', path.join(venv, 'bin/pip'), ['install', '--quiet', ...python]);
 const sources = path.join(root, 'test/tools/aws-go');
 run("AWS's SDK for Go", 'go', ['build', '-o', path.join(folder, 'aws-go'), '.'], sources);
 
+const classPath = path.join(folder, 'aws-java.class-path');
+const maven = ['-q', '-B', 'dependency:build-classpath', `-Dmdep.outputFile=${classPath}`];
+run("AWS's SDK for Java", 'mvn', maven, path.join(root, 'test/tools/aws-java'));
+const crate = ['install', 'aws_secretsmanager_agent@2.1.0', '--locked', '--root', path.join(folder, 'agent')];
+run('aws-secretsmanager-agent', 'cargo', crate);
+
 const tests = [
   '--import',
   './scripts/shared/temporary-files.mjs',

@@ -1,12 +1,15 @@
 // Clients of AWS Secrets Manager, unchanged, against the running service: they create, read, list and delete.
 // `npm run test:aws-clients` installs them; a client that is not there is skipped.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { env, project, sharedService } from './service.mjs';
+import { AwsClient } from 'aws4fetch';
+import { env, freePort, project, sharedService } from './service.mjs';
 
 const folder = path.join(project, '.sdks/aws');
 const tools = path.join(project, 'test/tools');
@@ -14,6 +17,8 @@ const js = path.join(folder, 'node_modules/@aws-sdk/client-secrets-manager');
 const python = path.join(folder, 'venv/bin/python3');
 const cli = path.join(folder, 'venv/bin/aws');
 const go = path.join(folder, 'aws-go');
+const java = path.join(folder, 'aws-java.class-path');
+const agent = path.join(folder, 'agent/bin/aws_secretsmanager_agent');
 const missing = (file) => (fs.existsSync(file) ? false : 'not installed: npm run test:aws-clients');
 
 let service;
@@ -42,12 +47,29 @@ async function clientOf(session = false) {
   };
 }
 
-async function run(command, args, session) {
+async function outputOf(command, args, session) {
   const { stdout } = await promisify(execFile)(command, args, { env: await clientOf(session) });
-  return JSON.parse(stdout);
+  return stdout;
 }
 
-test('AWS: clients work unchanged', { timeout: 300_000 }, async (t) => {
+const run = async (...call) => JSON.parse(await outputOf(...call));
+
+/** A call of an operation, signed by a library. */
+async function write(own, operation, input) {
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = own;
+  const client = new AwsClient({ accessKeyId, secretAccessKey, service: 'secretsmanager', region: 'auto' });
+  const answer = await client.fetch(own.AWS_ENDPOINT_URL_SECRETS_MANAGER, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/x-amz-json-1.1',
+      'X-Amz-Target': `secretsmanager.${operation}`,
+    },
+    body: JSON.stringify(input),
+  });
+  assert.equal(answer.status, 200, await answer.text());
+}
+
+test('AWS: clients work unchanged', { timeout: 600_000 }, async (t) => {
   service = await sharedService();
   for (const session of [false, true]) {
     const kind = session ? 'a session' : 'a static access key';
@@ -100,7 +122,48 @@ test('AWS: clients work unchanged', { timeout: 300_000 }, async (t) => {
         absent: 'ResourceNotFoundException',
       });
     });
+
+    await t.test(`Java: a program with AWS's SDK works with ${kind}`, { skip: missing(java) }, async () => {
+      const classPath = fs.readFileSync(java, 'utf8');
+      const seen = await outputOf(
+        'java',
+        ['-cp', classPath, path.join(tools, 'aws-java/AwsJava.java')],
+        session,
+      );
+      assert.deepEqual(seen.trim().split('\n'), [
+        'empty ResourceNotFoundException',
+        'stages [AWSCURRENT]',
+        'binary 00ff',
+        'cached two',
+        'names [java/db]',
+        'absent ResourceNotFoundException',
+        'type ResourceNotFoundException',
+      ]);
+    });
   }
+
+  await t.test('agent: serves a secret, and its new value', { skip: missing(agent) }, async () => {
+    const own = await clientOf();
+    const port = await freePort();
+    const config = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'agent-')), 'agent.toml');
+    fs.writeFileSync(config, `http_port = ${port}\nvalidate_credentials = false\nlog_to_file = false\n`);
+    const process = spawn(agent, ['--config', config], { env: { ...own, AWS_TOKEN: 'of-this-machine' } });
+    after(() => process.kill());
+    await once(process.stdout, 'data');
+    const at = `http://127.0.0.1:${port}/secretsmanager/get?secretId=agent/db`;
+    const ask = async (query = '') => {
+      const answer = await fetch(at + query, {
+        headers: { 'X-Aws-Parameters-Secrets-Token': 'of-this-machine' },
+      });
+      return answer.ok ? (await answer.json()).SecretString : (await answer.text()).split(':')[0];
+    };
+    assert.match(await ask(), /ResourceNotFoundException/);
+    await write(own, 'CreateSecret', { Name: 'agent/db', SecretString: 'one' });
+    assert.equal(await ask(), 'one');
+    await write(own, 'PutSecretValue', { SecretId: 'agent/db', SecretString: 'two' });
+    assert.equal(await ask(), 'one');
+    assert.equal(await ask('&refreshNow=true'), 'two');
+  });
 
   await t.test('command line: creates and reads', { skip: missing(cli) }, async () => {
     const own = await clientOf();
