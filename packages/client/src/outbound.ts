@@ -34,7 +34,7 @@ export function outbound(options: OutboundOptions): (request: Request) => Promis
   const { url, org, credential, hosts, fetch: send = (request) => fetch(request) } = options;
   const vault = credential === undefined ? null : createVault({ url, org, credential });
   const bases = Object.entries(hosts)
-    .map(([base, upstream]) => ({ base: base.toLowerCase().replace(/\/$/, ''), upstream }))
+    .map(([base, upstream]) => ({ base: inOneForm(base), upstream }))
     .sort((one, other) => other.base.length - one.base.length);
   return async (request) => {
     // The platform keeps `..` in it, which `new URL` would resolve.
@@ -54,6 +54,10 @@ export function outbound(options: OutboundOptions): (request: Request) => Promis
     return back(answer, way, `https://${host}${found.base.slice(host.length)}`);
   };
 }
+
+/** A host in lower case, and its path without a slash at the end. */
+const inOneForm = (base: string): string =>
+  base.replace(/\/$/, '').replace(/^[^/]*/, (host) => host.toLowerCase());
 
 const refusal = (message: string): Response =>
   Response.json(
