@@ -1,6 +1,6 @@
-// A reporter that ends a run whose runtime does not end. Vitest then waits for ever, although every test has
-// its result: seen after test/faults/tampering.test.ts, whose runtime does not answer when it is asked to stop.
-// Invariant: the exit code is 0 only if every module passed or was skipped.
+// A reporter that ends a run whose runtime does not end. Vitest then waits for ever, although every test
+// has its result: seen after test/faults/tampering.test.ts, whose runtime does not answer when it is asked
+// to stop. Invariant: the exit code is 0 only if every module passed or was skipped.
 
 /** For how long a runtime may end by itself, in milliseconds. */
 const PATIENCE = 60_000;

@@ -2,10 +2,10 @@
 // `npm run test:aws-clients` installs them; a client that is not there is skipped.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { AwsClient } from 'aws4fetch';
@@ -149,13 +149,13 @@ test('AWS: clients work unchanged', { timeout: 600_000 }, async (t) => {
     fs.writeFileSync(config, `http_port = ${port}\nvalidate_credentials = false\nlog_to_file = false\n`);
     const process = spawn(agent, ['--config', config], { env: { ...own, AWS_TOKEN: 'of-this-machine' } });
     after(() => process.kill());
-    await once(process.stdout, 'data');
+    for await (const line of createInterface(process.stdout)) if (line.includes('listening')) break;
     const at = `http://127.0.0.1:${port}/secretsmanager/get?secretId=agent/db`;
     const ask = async (query = '') => {
       const answer = await fetch(at + query, {
         headers: { 'X-Aws-Parameters-Secrets-Token': 'of-this-machine' },
       });
-      return answer.ok ? (await answer.json()).SecretString : (await answer.text()).split(':')[0];
+      return answer.ok ? (await answer.json()).SecretString : answer.text();
     };
     assert.match(await ask(), /ResourceNotFoundException/);
     await write(own, 'CreateSecret', { Name: 'agent/db', SecretString: 'one' });

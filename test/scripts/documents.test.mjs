@@ -93,7 +93,7 @@ it('commands: those of the documents work', { timeout: 1_800_000 }, async (t) =>
             assert.doesNotMatch(output, /^undefined$/m, `line ${line}`);
           }
         });
-  if (only) return;
+  if (only || !process.env.SLOW) return;
   await t.test(
     'commands: the SARIF file that a guide writes is valid, and its workflow runs what ran here',
     () => {

@@ -104,7 +104,12 @@ export class Vault {
     });
   }
 
-  /** The organisation's id. Of a vault with a binding and without `org`, it is empty until the first call. */
+  /**
+   * The organisation's id. Of a vault with a binding and without `org`, it is empty until the first call.
+   *
+   * @example
+   * vault.org; // 'org_6TuVw7XyZa8BcDe9FgHi0j'
+   */
   get org(): string {
     return this.#org();
   }

@@ -1,4 +1,4 @@
-// Approvals of connections to identity providers, and of their SCIM tokens: deciders see what goes to whom, and
+// Approvals of connections to identity providers and of their SCIM tokens: deciders see who gets what, and
 // an approval ends once that is more.
 import { expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
