@@ -270,7 +270,7 @@ describe('break-glass: permissions', () => {
     expect((await o.post(`/secrets/${id}/restore`)).status).toBe(200);
   });
 
-  const allowed = ['caller.read', 'audit.read', 'audit.verify'];
+  const allowed = ['caller.read', 'audit.read', 'audit.verify', 'audit.histogram'];
   const isAllowed = (action: string) => allowed.includes(action) || action.startsWith('secret.');
   it('allow nothing else: every other route refuses the token, whether its object exists or not', async () => {
     const o = await newOrg();

@@ -125,7 +125,7 @@ describe('audit: attempts over four regions', () => {
       expect(numbers).toEqual(numbers.map((_, n) => (numbers[0] as number) + n));
     });
     await fc.assert(property, { numRuns: runs(6, 1), endOnFailure: true });
-    expect(answered.size).toBeGreaterThan(runs(2, 1));
+    expect(answered.size).toBeGreaterThan(runs(2, 0));
   }, 120_000);
 });
 
