@@ -12,6 +12,9 @@ const folder = path.join(root, '.sdks', 'keycloak');
 if (!fs.existsSync(folder)) {
   const unpacked = `${folder}.new`;
   fs.rmSync(unpacked, { recursive: true, force: true });
+  // Without a project, Maven leaves marks in the working directory.
+  const cwd = path.dirname(unpacked);
+  fs.mkdirSync(cwd, { recursive: true });
   const { status } = spawnSync(
     'mvn',
     [
@@ -19,7 +22,7 @@ if (!fs.existsSync(folder)) {
       `-Dartifact=org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`,
       `-DoutputDirectory=${unpacked}`,
     ],
-    { stdio: 'inherit' },
+    { cwd, stdio: 'inherit' },
   );
   const built = path.join(unpacked, `keycloak-${VERSION}`);
   const options = ['build', '--db=dev-mem', '--health-enabled=false'];
