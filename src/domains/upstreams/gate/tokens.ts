@@ -30,8 +30,7 @@ function createTokens({ storage: { sql } }: Pick<Core, 'storage'>) {
   sql.exec(
     'create table if not exists use_tokens (upstream text primary key, key text not null, sealed text not null, until integer not null) without rowid',
   );
-  const getting = new Map<string, Promise<Kept>>();
-  const ended = new Map<string, (kept: Kept) => void>();
+  const getting = new Map<string, { promise: Promise<Kept>; end(kept: Kept): void }>();
   const find = (upstream: string, key: string, now: number): Kept => {
     const [row] = sql
       .exec<{ sealed: string }>(
@@ -48,18 +47,16 @@ function createTokens({ storage: { sql } }: Pick<Core, 'storage'>) {
       const found = find(intent.upstream, key, now);
       if (found) return found;
       // safety: one-call-gets-token
-      if (getting.has(key)) return (await getting.get(key)) ?? null;
-      const promise = new Promise<Kept>((resolve) => {
-        const timer = setTimeout(() => resolve(null), GETTING);
-        ended.set(key, (kept) => {
-          clearTimeout(timer);
-          resolve(kept);
-        });
-      });
-      getting.set(key, promise);
-      void promise.then(() => {
-        if (getting.get(key) === promise) getting.delete(key);
-      });
+      const other = getting.get(key);
+      if (other) return other.promise;
+      const { promise, resolve } = Promise.withResolvers<Kept>();
+      const end = (kept: Kept) => {
+        clearTimeout(timer);
+        getting.delete(key);
+        resolve(kept);
+      };
+      const timer = setTimeout(end, GETTING, null);
+      getting.set(key, { promise, end });
       return null;
     },
     /** What came of getting one. */
@@ -75,8 +72,7 @@ function createTokens({ storage: { sql } }: Pick<Core, 'storage'>) {
           'insert or replace into use_tokens values (?, ?, ?, ?)',
           ...[intent.upstream, key, got.sealed, Math.min(got.until, now + MOST_KEPT)],
         );
-      ended.get(key)?.('sealed' in got ? { sealed: got.sealed } : got);
-      ended.delete(key);
+      getting.get(key)?.end('sealed' in got ? { sealed: got.sealed } : got);
     },
     /** The upstream takes it no more, or has changed. */
     drop: (upstream: string) => void sql.exec('delete from use_tokens where upstream = ?', upstream),
