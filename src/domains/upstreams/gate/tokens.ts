@@ -46,8 +46,8 @@ function createTokens({ storage: { sql } }: Pick<Core, 'storage'>) {
       const key = keyOf(intent, index);
       const found = find(intent.upstream, key, now);
       if (found) return found;
-      // safety: one-call-gets-token
       const other = getting.get(key);
+      // safety: one-call-gets-token
       if (other) return other.promise;
       const { promise, resolve } = Promise.withResolvers<Kept>();
       const end = (kept: Kept) => {
