@@ -3,17 +3,8 @@
 // the bytes of a root and of an organisation are bounded; an approval that became void stays void, whatever
 // is forgotten about its requester, also if the gate loses its storage.
 
+import type { ApprovalDetails } from '../journal/plan';
 import { part } from '../part';
-
-/** The details of a new approval. */
-export interface ApprovalDetails {
-  id: string;
-  root: string;
-  /** The credential that asked: for a member, the session. */
-  credential: string;
-  sealed: string;
-  until: number;
-}
 
 export interface ApprovalDetailsTable {
   save(details: ApprovalDetails): void;

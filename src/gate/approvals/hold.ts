@@ -16,8 +16,8 @@ import {
 import type { ApprovalRow, SecretRow, UpstreamRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
-import { type Doer, isOfAgent } from '../identity/accountable';
-import type { Plan, Proposal, Put } from '../journal/plan';
+import { isOfAgent } from '../identity/accountable';
+import type { Doer, Plan, Proposal, Put } from '../journal/plan';
 import { answerKeyOf, insertion, revision } from '../journal/writes';
 import { quotaRootOf } from '../limits/quota-root';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';

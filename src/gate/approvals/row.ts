@@ -6,8 +6,8 @@ import { type Change, type Effect, environmentsOf, holds } from '../../auth/effe
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { ApprovalRow, HeldOperation, HoldingPolicy } from '../../db/schema';
-import { accountableFor, accountableForRoot, type Doer, isOfAgent } from '../identity/accountable';
-import type { Fact } from '../journal/plan';
+import { accountableFor, accountableForRoot, isOfAgent } from '../identity/accountable';
+import type { Doer, Fact } from '../journal/plan';
 import type { Call } from '../request/call';
 import { slugOf } from '../request/target';
 import type { CompiledPolicy } from './policies';

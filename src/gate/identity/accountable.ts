@@ -4,10 +4,8 @@ import type { Caller } from '../../auth/authorize';
 import { credentialOfRoot } from '../../auth/bindings';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
+import type { Doer } from '../journal/plan';
 import { lineageOf } from './lineage';
-
-/** Somebody for whom a request is made. `accountable`: of one that is known by these members alone. */
-export type Doer = Pick<Caller, 'kind' | 'id' | 'credential'> & { accountable?: readonly string[] };
 
 /** An agent that is known by the members accountable for it alone. */
 export const agentOf = (accountable: readonly string[]): Doer => ({

@@ -23,13 +23,13 @@ import type { Core } from '../core';
 import { type Allowance, allowancesOf } from '../limits/lineage-rate-limits';
 import { WINDOW } from '../limits/rate-limit';
 import { part } from '../part';
-import type { Ask, Bound } from '../request/call';
+import type { Ask, Bound, SsoIdentity } from '../request/call';
 import { formerSessions } from '../rows/former-sessions';
 import { callerOf, memberOf } from './caller';
 import { endOf, isEndedByPanic } from './lifetime';
 import { lineageOf } from './lineage';
 import { actingMember } from './members';
-import { isOwnerByProvider, memberBehind, type SsoIdentity } from './sso';
+import { isOwnerByProvider, memberBehind } from './sso';
 
 /** The identified caller of a request, and why it is refused, if it is. */
 export interface Identity {

@@ -5,12 +5,15 @@ import { type RowKind, sweepAt } from '../../db/rows';
 import { approvalDetails } from '../approvals/details';
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
+import { emergencies } from '../events/emergencies';
 import { listeners } from '../events/listeners';
 import type { Raised } from '../events/outbox';
+import { lastUsed } from '../limits/last-used';
 import { permits } from '../request/permits';
 import { type StoredResponse, storedResponses } from '../request/stored-responses';
 import { ciphertexts } from '../rows/ciphertexts';
-import { leave } from '../tasks/purge';
+import { descendants } from '../rows/descendants';
+import { formerMakers } from '../rows/former-makers';
 import type { Plan, Put } from './plan';
 
 /** A change that nothing can refuse any more. */
@@ -103,3 +106,16 @@ export const environmentRevision = ({ meta }: Pick<Core, 'meta'>, id: string): n
 
 export const setEnvironmentRevision = ({ meta }: Pick<Core, 'meta'>, id: string, revision: number): void =>
   meta.set(revisionOf(id), String(revision));
+
+/**
+ * Deletes what the gate holds about credentials outside their rows, which are about to leave. `at`: until
+ * when those that ended with them stay.
+ */
+export function leave(core: Core, ids: string[], at: number): void {
+  formerMakers(core).leave(ids, core.now());
+  descendants(core).orphan(ids, at);
+  for (const id of ids) {
+    lastUsed(core).forget(id);
+    emergencies(core).forget(id);
+  }
+}

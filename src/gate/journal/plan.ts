@@ -1,18 +1,30 @@
 // What a change will do: built and carried out in one turn, by `commit.ts`.
 
+import type { Caller } from '../../auth/authorize';
 import type { RowKind, RowTypes } from '../../db/rows';
 import type { SecretRow, UpstreamRow, VersionRow } from '../../db/schema';
 import type { Statement } from '../../db/statements';
 import type { Refusal } from '../../errors';
-import type { ApprovalDetails } from '../approvals/details';
 import type { Draft, Subject } from '../audit/entry';
 import type { Core } from '../core';
 import type { Raised } from '../events/outbox';
-import type { Doer } from '../identity/accountable';
 import type { More } from '../request/outcome';
 
 /** A new row state, and the revision that it replaces; 0 for a new row. */
 export type Put = { [K in RowKind]: { kind: K; row: RowTypes[K]; from: number } }[RowKind];
+
+/** Somebody for whom a request is made. `accountable`: of one that is known by these members alone. */
+export type Doer = Pick<Caller, 'kind' | 'id' | 'credential'> & { accountable?: readonly string[] };
+
+/** The details of a new approval. */
+export interface ApprovalDetails {
+  id: string;
+  root: string;
+  /** The credential that asked: for a member, the session. */
+  credential: string;
+  sealed: string;
+  until: number;
+}
 
 /** What a change will do. Rows come from `insertion` and `revision`, so they have a MAC. */
 export interface Plan {

@@ -4,14 +4,13 @@
 // effect; only after that does the journal begin.
 
 import type { RowKind } from '../../db/rows';
-import type { ApprovalDetails } from '../approvals/details';
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import type { Raised } from '../events/outbox';
 import type { StoredResponse } from '../request/stored-responses';
 import { takeEffect } from './apply';
 import { locks } from './locks';
-import type { Put } from './plan';
+import type { ApprovalDetails, Put } from './plan';
 import { newTerm, noteBehind } from './position';
 import { journal } from './records';
 

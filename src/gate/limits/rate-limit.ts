@@ -8,18 +8,12 @@ import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import { linksOf } from '../identity/lineage';
 import { part } from '../part';
+import type { RateLimitState } from '../request/call';
 import type { Allowance } from './lineage-rate-limits';
 
 export const WINDOW = 60_000;
 /** The assumed difference between two clocks. */
 export const SLACK = 5000;
-
-/** The remaining rate limit: `limit` per minute, `remaining` now, more in `reset` seconds. */
-export interface RateLimitState {
-  limit: number;
-  remaining: number;
-  reset: number;
-}
 
 export interface RateLimit {
   /**

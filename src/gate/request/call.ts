@@ -12,10 +12,8 @@ import type { IntegrityViolation, Refusal } from '../../errors';
 import type { Subject } from '../audit/entry';
 import type { Core } from '../core';
 import type { Raised } from '../events/outbox';
-import type { SsoIdentity } from '../identity/sso';
 import type { Fact, Plan, Proposal } from '../journal/plan';
 import type { Wait } from '../journal/waits';
-import type { RateLimitState } from '../limits/rate-limit';
 import type { Outcome } from './outcome';
 
 /** Keys that the Worker shares for one call. They cannot decrypt a value, and the gate never stores them. */
@@ -49,6 +47,16 @@ export interface Bound {
   org: string;
   workload: string;
   name: string;
+}
+
+/** Whom a provider has signed in, as the Worker verified it; null for nobody. */
+export interface SsoIdentity {
+  connection: string;
+  /** The Worker refused the sign-in. */
+  refused?: true;
+  subject: { issuer: string; subject: string } | null;
+  /** The address, if the provider says that it is verified. */
+  email: string | null;
 }
 
 /** One request, parsed and validated by the Worker. */
@@ -143,6 +151,13 @@ export type OperationOutcome = Outcome & {
   /** It is the stored response of an earlier request, with its encrypted one-time values. */
   replay?: NonNullable<Reply['replay']>;
 };
+
+/** The remaining rate limit: `limit` per minute, `remaining` now, more in `reset` seconds. */
+export interface RateLimitState {
+  limit: number;
+  remaining: number;
+  reset: number;
+}
 
 export interface Reply<T = unknown> {
   outcome: Outcome<T>;
