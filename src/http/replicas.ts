@@ -4,7 +4,7 @@
 import QuickLRU from 'quick-lru';
 import type { Region } from '../db/regions';
 import type { Env } from '../env';
-import { withinTime } from '../gate/journal/d1';
+import { withinTime } from '../gate/d1';
 import { FORMAT } from '../gate/replicas/messages';
 import { stubOf } from '../gate/replicas/stub';
 import type { Ask, Reply } from '../gate/request/call';

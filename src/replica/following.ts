@@ -6,10 +6,10 @@ import { isBrief } from '../db/credential-kinds';
 import type { VersionRow } from '../db/schema';
 import type { Core } from '../gate/core';
 import { setEnvironmentRevision } from '../gate/journal/apply';
+import { ciphertexts } from '../gate/journal/ciphertexts';
 import type { JournalRecord } from '../gate/journal/records';
 import { type Changes, changesOf, type Looked, restsOn } from '../gate/replicas/looked';
 import { FORMAT, type RowPage } from '../gate/replicas/messages';
-import { ciphertexts } from '../gate/rows/ciphertexts';
 
 /** How often ended sessions are deleted, how many at once, and how long after their end; in milliseconds. */
 const SWEEP = 60_000;

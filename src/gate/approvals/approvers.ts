@@ -11,9 +11,9 @@ import type { ApprovalConfig, ApprovalRow, MemberRow, PolicyRow } from '../../db
 import type { Core } from '../core';
 import { grantRows, memberOf } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
-import { lineageOf } from '../identity/lineage';
 import { actingMember, actingMembers, hasMemberEnded } from '../identity/members';
 import { MOST_ENVIRONMENTS } from '../request/target';
+import { lineageOf } from '../rows/lineage';
 import { granters, isBroughtByProvider, tiesOf } from './ties';
 
 /** Whether a member is an approver of a policy. */

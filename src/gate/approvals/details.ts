@@ -3,8 +3,8 @@
 // the bytes of a root and of an organisation are bounded; an approval that became void stays void, whatever
 // is forgotten about its requester, also if the gate loses its storage.
 
-import type { ApprovalDetails } from '../journal/plan';
 import { part } from '../part';
+import type { ApprovalDetails } from '../request/plan';
 
 export interface ApprovalDetailsTable {
   save(details: ApprovalDetails): void;

@@ -17,12 +17,12 @@ import type { ApprovalRow, SecretRow, UpstreamRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
 import { isOfAgent } from '../identity/accountable';
-import type { Doer, Plan, Proposal, Put } from '../journal/plan';
-import { answerKeyOf, insertion, revision } from '../journal/writes';
-import { quotaRootOf } from '../limits/quota-root';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
 import { wants } from '../request/outcome';
-import { isPlaced } from '../rows/placed';
+import { isPlaced } from '../request/placed';
+import type { Doer, Plan, Proposal, Put } from '../request/plan';
+import { answerKeyOf, insertion, revision } from '../request/writes';
+import { quotaRootOf } from '../rows/quota-root';
 import {
   approvalsFor,
   countApprovers,

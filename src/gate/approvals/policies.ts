@@ -15,10 +15,10 @@ import type {
 } from '../../db/schema';
 import { refuse } from '../../errors';
 import type { Core } from '../core';
-import type { Raised } from '../events/outbox';
-import type { Plan } from '../journal/plan';
+import type { Raised } from '../outbox';
 import type { Call, OperationOutcome } from '../request/call';
 import { fail } from '../request/outcome';
+import type { Plan } from '../request/plan';
 import { slugOf } from '../request/target';
 import { spend } from '../request/yielding';
 

@@ -22,9 +22,9 @@ import {
 import type { Core } from '../core';
 import { grantRows } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
-import type { Fact } from '../journal/plan';
+import { membersOfTeam } from '../identity/team-members';
+import type { Fact } from '../request/plan';
 import { slugOf } from '../request/target';
-import { membersOfTeam } from '../rows/team-members';
 
 /** The most characters of one fact, and of all. */
 const MOST_FACT = 8000;

@@ -16,7 +16,7 @@ import type {
 } from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows } from '../identity/caller';
-import { membershipId, membersOfTeam } from '../rows/team-members';
+import { membershipId, membersOfTeam } from '../identity/team-members';
 
 type Targets = ApprovalRow['targets'];
 

@@ -8,8 +8,8 @@ import { idPrefixes } from '../../db/ids';
 import type { ApprovalConfig, MemberRow, SsoConnectionRow, StoredTie, TeamMemberRow } from '../../db/schema';
 import type { Core } from '../core';
 import { accountableFor, accountableOf } from '../identity/accountable';
+import { membersOfTeam } from '../identity/team-members';
 import type { Call } from '../request/call';
-import { membersOfTeam } from '../rows/team-members';
 
 type Rows = Pick<Core, 'rows'>;
 

@@ -4,8 +4,8 @@ import type { Caller } from '../../auth/authorize';
 import { credentialOfRoot } from '../../auth/bindings';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
-import type { Doer } from '../journal/plan';
-import { lineageOf } from './lineage';
+import type { Doer } from '../request/plan';
+import { lineageOf } from '../rows/lineage';
 
 /** An agent that is known by the members accountable for it alone. */
 export const agentOf = (accountable: readonly string[]): Doer => ({

@@ -24,10 +24,10 @@ import { type Allowance, allowancesOf } from '../limits/lineage-rate-limits';
 import { WINDOW } from '../limits/rate-limit';
 import { part } from '../part';
 import type { Ask, Bound, SsoIdentity } from '../request/call';
-import { formerSessions } from '../rows/former-sessions';
+import { lineageOf } from '../rows/lineage';
 import { callerOf, memberOf } from './caller';
+import { formerSessions } from './former-sessions';
 import { endOf, isEndedByPanic } from './lifetime';
-import { lineageOf } from './lineage';
 import { actingMember } from './members';
 import { isOwnerByProvider, memberBehind } from './sso';
 

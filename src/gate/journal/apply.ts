@@ -7,14 +7,14 @@ import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import { emergencies } from '../events/emergencies';
 import { listeners } from '../events/listeners';
-import type { Raised } from '../events/outbox';
+import { descendants } from '../identity/descendants';
+import { formerMakers } from '../identity/former-makers';
 import { lastUsed } from '../limits/last-used';
+import type { Raised } from '../outbox';
 import { permits } from '../request/permits';
+import type { Plan, Put } from '../request/plan';
 import { type StoredResponse, storedResponses } from '../request/stored-responses';
-import { ciphertexts } from '../rows/ciphertexts';
-import { descendants } from '../rows/descendants';
-import { formerMakers } from '../rows/former-makers';
-import type { Plan, Put } from './plan';
+import { ciphertexts } from './ciphertexts';
 
 /** A change that nothing can refuse any more. */
 export interface Decided {

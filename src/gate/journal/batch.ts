@@ -6,7 +6,7 @@ import { isLocal } from '../../db/credential-kinds';
 import { kindOf, type RowKind, rowKinds, tableName } from '../../db/rows';
 import { secretVersions } from '../../db/schema';
 import { insertAllOf, insertOf, putAllOf, reviseOf, type Statement, updateOf } from '../../db/statements';
-import type { Put } from './plan';
+import type { Put } from '../request/plan';
 import type { ChangeRecord } from './records';
 
 /**

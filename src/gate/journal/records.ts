@@ -8,7 +8,7 @@ import type { VersionRow } from '../../db/schema';
 import type { Statement } from '../../db/statements';
 import type { Meta } from '../meta';
 import { part } from '../part';
-import type { Put } from './plan';
+import type { Put } from '../request/plan';
 
 /** What D1 has to know of a change. */
 export interface ChangeRecord {

@@ -6,11 +6,11 @@
 import type { RowKind } from '../../db/rows';
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
-import type { Raised } from '../events/outbox';
+import type { Raised } from '../outbox';
+import { locks } from '../request/locks';
+import type { ApprovalDetails, Put } from '../request/plan';
 import type { StoredResponse } from '../request/stored-responses';
 import { takeEffect } from './apply';
-import { locks } from './locks';
-import type { ApprovalDetails, Put } from './plan';
 import { newTerm, noteBehind } from './position';
 import { journal } from './records';
 

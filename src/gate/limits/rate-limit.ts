@@ -6,9 +6,9 @@
 import { bindingRoot } from '../../auth/bindings';
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
-import { linksOf } from '../identity/lineage';
 import { part } from '../part';
 import type { RateLimitState } from '../request/call';
+import { linksOf } from '../rows/lineage';
 import type { Allowance } from './lineage-rate-limits';
 
 export const WINDOW = 60_000;

@@ -11,10 +11,9 @@ import type { SecretRow } from '../../db/schema';
 import type { IntegrityViolation, Refusal } from '../../errors';
 import type { Subject } from '../audit/entry';
 import type { Core } from '../core';
-import type { Raised } from '../events/outbox';
-import type { Fact, Plan, Proposal } from '../journal/plan';
-import type { Wait } from '../journal/waits';
+import type { Raised } from '../outbox';
 import type { Outcome } from './outcome';
+import type { Fact, Plan, Proposal } from './plan';
 
 /** Keys that the Worker shares for one call. They cannot decrypt a value, and the gate never stores them. */
 export interface LentKeys {
@@ -132,6 +131,16 @@ export interface Together {
   all: readonly SecretRow[];
   describes: string;
   shows?: Fact[];
+}
+
+/** A record that D1 should have before the reply leaves. */
+export interface Wait {
+  for: number;
+  patience: number;
+  /** Whether the reply is 503 otherwise: the Worker would not know what was changed. */
+  must?: true;
+  /** Whether it is the record of this request, and not of an earlier one. */
+  isOwn?: true;
 }
 
 /** The result of an operation within the gate. */

@@ -6,15 +6,15 @@
 import { isBrief, isLocal } from '../../db/credential-kinds';
 import { REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
 import type { OrgRow } from '../../db/schema';
-import { ageAt } from '../audit/age';
+import { ageAt } from '../archive/age';
 import type { Core } from '../core';
+import { formerSessions } from '../identity/former-sessions';
 import { leave } from '../journal/apply';
+import { ciphertexts } from '../journal/ciphertexts';
 import { barred, mirror, noteRecorded } from '../journal/mirror';
 import { journal } from '../journal/records';
 import { WINDOW } from '../limits/rate-limit';
 import { storedResponses } from '../request/stored-responses';
-import { ciphertexts } from '../rows/ciphertexts';
-import { formerSessions } from '../rows/former-sessions';
 import type { Sweepable } from '../rows/store';
 
 /** The most rows that one run purges. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accessKeyOf, endOfSession, readAccessKey, sessionTokenOf } from '../../../src/auth/aws-keys';
 import { randomBytes } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
 import {
   amzDate,
   awsOf,

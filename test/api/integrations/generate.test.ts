@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { formatNames } from '../../../src/adapters/generate';
 import { readToken } from '../../../src/auth/token';
-import { readers } from '../../../src/gate/audit/readers';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { readers } from '../../../src/gate/archive/readers';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';

@@ -8,7 +8,7 @@ import { CHALLENGE_LIVES, newChallenge } from '../../../src/auth/proofs';
 import { allScopes } from '../../../src/auth/scopes';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import {
   another,
   type Browser,

@@ -13,12 +13,12 @@ import { APPROVAL_LASTS, approvalShown, mostValid } from '../../../gate/approval
 import { decryptFacts } from '../../../gate/approvals/shown';
 import { type Status, statusNow } from '../../../gate/approvals/state';
 import { approvalWaiters } from '../../../gate/approvals/waiters';
-import type { Fact, Plan } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
-import { quotaRootOf } from '../../../gate/limits/quota-root';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import type { Fact, Plan } from '../../../gate/request/plan';
+import { revision } from '../../../gate/request/writes';
+import { quotaRootOf } from '../../../gate/rows/quota-root';
 import { iso, isoOrNull } from '../../../http/wire';
 
 const find = ({ core, ask }: Call<unknown>): ApprovalRow | null =>

@@ -3,14 +3,14 @@
 import { type Caller, reaches } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
+import { type Reading, readers } from '../../../gate/archive/readers';
 import type { Entry } from '../../../gate/audit/entry';
-import { type Reading, readers } from '../../../gate/audit/readers';
 import type { Core } from '../../../gate/core';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
-import { lineageOf } from '../../../gate/identity/lineage';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { shows, viewOf } from '../view';
 import { readerOut } from '../wire';
 

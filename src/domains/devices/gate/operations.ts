@@ -7,12 +7,12 @@ import { idStart } from '../../../db/ids';
 import { type DeviceRow, isSuspended } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
-import type { Raised } from '../../../gate/events/outbox';
 import { isBlocked } from '../../../gate/identity/lifetime';
-import { insertion, revision } from '../../../gate/journal/writes';
+import type { Raised } from '../../../gate/outbox';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { insertion, revision } from '../../../gate/request/writes';
 import { deviceOut, type Status } from '../wire';
 
 const MOST_DEVICES = 2000;

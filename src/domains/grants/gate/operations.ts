@@ -11,13 +11,13 @@ import { accountableFor } from '../../../gate/identity/accountable';
 import { grantScopes, takesGrants } from '../../../gate/identity/caller';
 import { isAlive, isGrantAlive } from '../../../gate/identity/lifetime';
 import { limitsShown } from '../../../gate/identity/limits-shown';
-import { lineageOf } from '../../../gate/identity/lineage';
 import { providerWarning } from '../../../gate/identity/sso';
-import type { Put } from '../../../gate/journal/plan';
-import { insertion } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import type { Put } from '../../../gate/request/plan';
+import { insertion } from '../../../gate/request/writes';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { parentOf, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { grantOut } from '../wire';
 

@@ -4,11 +4,11 @@
 // steps, and says so if it is incomplete.
 import { idStart } from '../../../db/ids';
 import type { Core } from '../../../gate/core';
+import { descendants } from '../../../gate/identity/descendants';
 import { isAlive } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
 import type { Call } from '../../../gate/request/call';
 import { pause } from '../../../gate/request/yielding';
-import { descendants } from '../../../gate/rows/descendants';
+import { lineageOf } from '../../../gate/rows/lineage';
 
 /** A credential below another one. */
 export interface Descendant {

@@ -4,10 +4,10 @@ import { covers } from '../../../auth/scopes';
 import { idPrefixes } from '../../../db/ids';
 import type { IncidentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import type { ListInput } from '../../../gate/rows/listing';
+import { revision } from '../../../gate/request/writes';
 import { incidentOut } from '../wire';
 import { recentOf } from './recent';
 

@@ -3,12 +3,12 @@
 import { idStart } from '../../../db/ids';
 import type { LogStreamKind, LogStreamRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { cutOf } from '../../../gate/audit/gaps';
+import { cutOf } from '../../../gate/archive/gaps';
 import type { Core } from '../../../gate/core';
-import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, type Outcome, ok, wants } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { insertion, revision, rowKeyOf } from '../../../gate/request/writes';
 import { logStreamOut } from '../wire';
 import { deliver, disable } from './deliver';
 import { mayRun, whole } from './maker';

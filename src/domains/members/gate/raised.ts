@@ -3,7 +3,7 @@
 import { hasMoved } from '../../../auth/effects';
 import { isSuspended } from '../../../db/schema';
 import type { Raise } from '../../../gate/core';
-import type { EventType, Raised } from '../../../gate/events/outbox';
+import type { EventType, Raised } from '../../../gate/outbox';
 import { slugOf } from '../../../gate/request/target';
 import { leftInEvent } from './left';
 

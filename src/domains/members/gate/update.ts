@@ -9,9 +9,9 @@ import { invalid, type Refusal, refuse } from '../../../errors';
 import { listInWords } from '../../../gate/approvals/shown';
 import { bringers, withTies } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
-import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { slugOf } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { distinct, find, idsOf, isLastOwner, isTaken, noEnrolment, shown } from './member';
 

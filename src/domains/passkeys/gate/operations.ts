@@ -7,9 +7,9 @@ import { withinPermissions } from '../../../auth/delegation';
 import { wantedOfRole } from '../../../auth/roles';
 import type { MemberRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { insertion, revision } from '../../../gate/request/writes';
 import type { Registered } from '../webauthn';
 import { passkeyOut } from '../wire';
 

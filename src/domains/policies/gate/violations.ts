@@ -8,9 +8,9 @@ import type { NamingConfig, SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { stepsOf } from '../../../gate/approvals/policies';
 import type { Operation } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
-import type { ListInput } from '../../../gate/rows/listing';
 
 /** Rows and matching steps per page. A page may be short or empty without being the last one. */
 const LOOKED_AT = 1000;

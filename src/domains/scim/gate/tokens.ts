@@ -3,8 +3,8 @@
 // maker is tied to those who belong to the connection.
 import { invalid } from '../../../errors';
 import { bringers, withTies } from '../../../gate/approvals/ties';
-import { revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { revision } from '../../../gate/request/writes';
 import { aboutToken, issue, RATES } from '../../credentials/gate/create';
 import type { TokenInput } from '../../credentials/gate/credential';
 

@@ -11,13 +11,13 @@ import type { EnvironmentRow, ReservedSecretRow, SecretRow, VersionRow } from '.
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/approvals/hold';
 import { caughtUp } from '../../../gate/journal/mirror';
-import type { Plan, Proposal } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import { part } from '../../../gate/part';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { isRefusal } from '../../../gate/request/call';
 import { fail, ok, wants } from '../../../gate/request/outcome';
+import type { Plan, Proposal } from '../../../gate/request/plan';
 import { environmentOf, slugOf } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { iso } from '../../../http/wire';
 import { LEASE_SECONDS } from '../../orgs/wire';
 import { RESERVED } from '../rows';

@@ -3,8 +3,8 @@
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { matchesETag } from '../../../etag';
-import type { Proposal } from '../../../gate/journal/plan';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { Proposal } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
 import { type EncryptedValue, etagOf, preconditionFailed } from '../rules';
 import { amend, type UpdateInput } from './changes';

@@ -3,9 +3,9 @@
 import { newId } from '../../../db/ids';
 import type { EnvironmentRow, ReservedSecretRow } from '../../../db/schema';
 import type { Refusal } from '../../../errors';
-import type { Plan } from '../../../gate/journal/plan';
-import { insertion } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
+import { insertion } from '../../../gate/request/writes';
 import { limits } from './state';
 
 type Fields = Pick<ReservedSecretRow, 'tags'> &

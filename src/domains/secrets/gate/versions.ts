@@ -9,12 +9,12 @@ import { sqlite } from '../../../db/statements';
 import { ApiError, refuse } from '../../../errors';
 import { reportViolation } from '../../../gate/audit/integrity';
 import type { Core } from '../../../gate/core';
+import { ciphertexts } from '../../../gate/journal/ciphertexts';
 import { caughtUp } from '../../../gate/journal/mirror';
 import { journal } from '../../../gate/journal/records';
-import { rowKeyOf } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { ciphertexts } from '../../../gate/rows/ciphertexts';
+import { rowKeyOf } from '../../../gate/request/writes';
 import { hasVersion } from '../rules';
 import { versionOut } from '../wire';
 

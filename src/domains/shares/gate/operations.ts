@@ -10,12 +10,12 @@ import type { Grantee, GrantRow, SecretRow, ShareRow, VersionRow } from '../../.
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { isGrantAlive } from '../../../gate/identity/lifetime';
-import type { Plan, Proposal } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, type More, ok, wants } from '../../../gate/request/outcome';
+import type { Plan, Proposal } from '../../../gate/request/plan';
 import { slugOf } from '../../../gate/request/target';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { revision } from '../../../gate/request/writes';
 import { iso } from '../../../http/wire';
 import { within } from '../../credentials/gate/create';
 import { granting, permissionsToGrant, warningFor } from '../../grants/gate/operations';

@@ -4,15 +4,15 @@
 // a session that asked for it, by the identity that began it.
 import type { CredentialRow, MemberRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Raised } from '../../../gate/events/outbox';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { isStopped, linkIdOf, linkOf } from '../../../gate/identity/sso';
-import type { Plan, Proposal, Put } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
+import type { Raised } from '../../../gate/outbox';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import type { Plan, Proposal, Put } from '../../../gate/request/plan';
 import { slugOf } from '../../../gate/request/target';
-import type { ListInput } from '../../../gate/rows/listing';
+import { insertion, revision } from '../../../gate/request/writes';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
 import {
   beginSso,

@@ -3,10 +3,10 @@
 import type { Result } from '../../../adapters/sync/plan';
 import type { SyncRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
-import type { Plan } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
 import { slugOf } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { syncs } from './store';
 
 /**

@@ -12,12 +12,12 @@ import { bringers, isApprovingTeam, withTies } from '../../../gate/approvals/tie
 import type { Core } from '../../../gate/core';
 import { permissionsOfGrant } from '../../../gate/identity/caller';
 import { isGrantAlive } from '../../../gate/identity/lifetime';
-import type { Put } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
+import { membershipId, membersOfTeam } from '../../../gate/identity/team-members';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, found, type Outcome } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
-import { membershipId, membersOfTeam } from '../../../gate/rows/team-members';
+import type { Put } from '../../../gate/request/plan';
+import { insertion, revision } from '../../../gate/request/writes';
 import { teamMemberOut, teamOut } from '../wire';
 
 /** The most teams of a member: every request of the member evaluates the grants of each. */

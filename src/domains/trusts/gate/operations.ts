@@ -13,10 +13,10 @@ import { checkTarget } from '../../../delivery/egress';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableOf, withCaller } from '../../../gate/identity/accountable';
 import { isAlive } from '../../../gate/identity/lifetime';
-import { revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { revision } from '../../../gate/request/writes';
 import {
   aboutToken,
   issue,

@@ -4,11 +4,11 @@ import { idStart } from '../../../db/ids';
 import type { UpstreamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, ok } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { insertion, revision } from '../../../gate/request/writes';
 import { briefOut, upstreamOut } from '../wire';
 import { mayInspect, mayMake, mayUse, works } from './permission';
 

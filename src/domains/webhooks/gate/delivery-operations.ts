@@ -7,10 +7,10 @@ import { deliveries } from '../../../delivery/gate/deliveries';
 import type { Disabling } from '../../../delivery/gate/endpoints';
 import { ATTENDED } from '../../../delivery/gate/task';
 import { refuse } from '../../../errors';
-import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import type { ListInput } from '../../../gate/rows/listing';
+import { revision } from '../../../gate/request/writes';
 import { deliveryOut } from '../wire';
 import { find, type Target, targetOf, whole } from './webhook';
 

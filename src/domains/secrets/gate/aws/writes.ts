@@ -14,11 +14,11 @@ import {
   type VersionRow,
 } from '../../../../db/schema';
 import { ApiError, invalid, type Refusal, refuse } from '../../../../errors';
+import { ciphertexts } from '../../../../gate/journal/ciphertexts';
 import { caughtUp } from '../../../../gate/journal/mirror';
-import type { Plan, Proposal } from '../../../../gate/journal/plan';
-import { revision, rowKeyOf } from '../../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../../gate/request/call';
-import { ciphertexts } from '../../../../gate/rows/ciphertexts';
+import type { Plan, Proposal } from '../../../../gate/request/plan';
+import { revision, rowKeyOf } from '../../../../gate/request/writes';
 import { iso } from '../../../../http/wire';
 import { type EncryptedValue, hasVersion, readable } from '../../rules';
 import { removal, restoration } from '../changes';

@@ -6,17 +6,17 @@
 
 import { BRIEF_KINDS } from '../../db/credential-kinds';
 import { DAY, REMEMBERED } from '../../db/rows';
+import { advanceAge } from '../archive/age';
+import { checkpoints } from '../archive/checkpoints';
+import { forgetOldEvents } from '../archive/event-segments';
+import { cutOf, noteCut, takeUpSegments } from '../archive/gaps';
 import type { Core } from '../core';
-import { EVENTS_KEPT } from '../events/outbox';
-import { forgetOldEvents } from '../events/segments';
+import { bound } from '../identity/device-bound';
 import { endedWithDevices } from '../identity/lifetime';
 import { journal } from '../journal/records';
 import { WINDOW } from '../limits/rate-limit';
-import { bound } from '../rows/device-bound';
-import { BATCH, isPanicPurgeable, purge } from '../tasks/purge';
-import { advanceAge } from './age';
-import { checkpoints } from './checkpoints';
-import { cutOf, noteCut, takeUpSegments } from './gaps';
+import { EVENTS_KEPT } from '../outbox';
+import { BATCH, isPanicPurgeable, purge } from './purge';
 
 /** The most rows of a table that one run deletes. */
 const PER_RUN = 1000;

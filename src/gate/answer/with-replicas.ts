@@ -6,14 +6,14 @@ import { SYSTEM_ACTOR } from '../audit/entry';
 import type { Core } from '../core';
 import { identify } from '../identity/identify';
 import { rateLimit } from '../limits/rate-limit';
-import { type Abilities, answer } from '../request/answer';
+import { demand } from '../replicas/demand';
+import { leases } from '../replicas/leases';
+import { lookAt, nothingLooked } from '../replicas/looked';
+import { isAuto, isReplicated, regionsTold } from '../replicas/regions';
+import { gather, recall } from '../replicas/serve';
+import { stability } from '../replicas/stability';
 import type { Ask, Operation, Reply } from '../request/call';
-import { demand } from './demand';
-import { leases } from './leases';
-import { lookAt, nothingLooked } from './looked';
-import { isAuto, isReplicated, regionsTold } from './regions';
-import { gather, recall } from './serve';
-import { stability } from './stability';
+import { type Abilities, answer } from './answer';
 
 /**
  * Answers a request, and waits until all that it looked at is stable. Of reads that replicas answer too, only

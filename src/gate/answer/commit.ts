@@ -9,23 +9,23 @@ import { namingViolation } from '../approvals/policies';
 import type { Draft, DraftOf } from '../audit/entry';
 import type { Core } from '../core';
 import { raisedBy } from '../events/raised';
-import { payerOf, quotaRootOf } from '../limits/quota-root';
+import { takeEffect } from '../journal/apply';
+import { isInD1 } from '../journal/batch';
+import { barred, noteRecorded } from '../journal/mirror';
+import { type ChangeRecord, journal } from '../journal/records';
+import { isBehind } from '../journal/start';
+import { ENDS_WITHIN, patienceFor } from '../journal/waits';
 import { withinQuotas } from '../limits/quotas';
 import { isFollowed } from '../replicas/regions';
 import { type Call, isRefusal, type OperationOutcome } from '../request/call';
 import { noRoom, replayRootOf, responseToStore } from '../request/idempotency';
+import { locks } from '../request/locks';
 import { fail, type Outcome, ok } from '../request/outcome';
+import { placesUnread } from '../request/placed';
+import type { Plan, Proposal } from '../request/plan';
 import { storedResponses } from '../request/stored-responses';
 import { inTurns } from '../request/yielding';
-import { placesUnread } from '../rows/placed';
-import { takeEffect } from './apply';
-import { isInD1 } from './batch';
-import { locks } from './locks';
-import { barred, noteRecorded } from './mirror';
-import type { Plan, Proposal } from './plan';
-import { type ChangeRecord, journal } from './records';
-import { isBehind } from './start';
-import { ENDS_WITHIN, patienceFor } from './waits';
+import { payerOf, quotaRootOf } from '../rows/quota-root';
 
 /** A change, as a commit carries it out. */
 export interface Change {

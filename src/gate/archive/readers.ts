@@ -3,9 +3,9 @@
 // memory and written when audit entries move away, and a starting gate counts the entries still in its
 // storage; the rows of a secret are bounded and deleted with it.
 
+import { type Actor, BULK_READS, type Entry } from '../audit/entry';
 import type { Core } from '../core';
 import { part } from '../part';
-import { type Actor, BULK_READS, type Entry } from './entry';
 
 /** What one reader read of a secret, or of an environment in bulk. */
 export interface Reading {

@@ -5,8 +5,8 @@ import { gzip } from '../../crypto/gzip';
 import { eventSegments } from '../../db/schema';
 import { insertOf } from '../../db/statements';
 import type { Core } from '../core';
-import { locks } from '../journal/locks';
-import { EVENTS_A_SEGMENT, type StoredEvent } from './outbox';
+import { EVENTS_A_SEGMENT, type StoredEvent } from '../outbox';
+import { locks } from '../request/locks';
 
 /** The most bytes of a range, and of its row. */
 const MOST_UNPACKED = 2 * 1024 * 1024;

@@ -6,25 +6,33 @@
 import type { FullNeed } from '../../auth/actions';
 import type { Caller } from '../../auth/authorize';
 import { type Refusal, refuse, statusOf } from '../../errors';
+import { SEGMENT } from '../archive/segments';
 import { type Draft, type DraftOf, noSubject, SYSTEM_ACTOR } from '../audit/entry';
 import { reportViolation } from '../audit/integrity';
 import { MOST_ENTRIES, RESERVE } from '../audit/log';
-import { SEGMENT } from '../audit/segments';
 import type { Core } from '../core';
 import { spend, unproven } from '../identity/device-proofs';
-import type { Identity } from '../identity/identify';
-import { identify } from '../identity/identify';
-import { arrived, type Wait, waitOfRepeat } from '../journal/waits';
+import { type Identity, identify } from '../identity/identify';
+import { ciphertexts } from '../journal/ciphertexts';
+import { arrived, waitOfRepeat } from '../journal/waits';
 import { lastUsed } from '../limits/last-used';
-import { quotaRootOf } from '../limits/quota-root';
 import { rateLimit, SLACK, WINDOW } from '../limits/rate-limit';
-import { ciphertexts } from '../rows/ciphertexts';
-import type { Arrived, Ask, Call, Operation, OperationOutcome, RateLimitState, Reply } from './call';
-import { findStored, replayRootOf, responseToStore, storedFor } from './idempotency';
-import { fail, type Outcome, ok } from './outcome';
+import type {
+  Arrived,
+  Ask,
+  Call,
+  Operation,
+  OperationOutcome,
+  RateLimitState,
+  Reply,
+  Wait,
+} from '../request/call';
+import { findStored, replayRootOf, responseToStore, storedFor } from '../request/idempotency';
+import { fail, type Outcome, ok } from '../request/outcome';
+import { permits } from '../request/permits';
+import { storedResponses } from '../request/stored-responses';
+import { quotaRootOf } from '../rows/quota-root';
 import { callOf, perform, refusalOfError } from './perform';
-import { permits } from './permits';
-import { storedResponses } from './stored-responses';
 
 /** The answer of a step; omitted fields are null. */
 type Answer = Pick<Reply, 'outcome'> & Partial<Omit<Reply, 'outcome' | 'd1_calls'>> & { waits?: Wait };

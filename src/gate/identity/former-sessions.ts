@@ -4,9 +4,9 @@
 import { DAY } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import type { Core } from '../core';
-import { oldestLeave } from '../limits/oldest-leave';
-import { type RootReader, rootOfCredential } from '../limits/quota-root';
 import { part } from '../part';
+import { oldestLeave } from '../rows/oldest-leave';
+import { type RootReader, rootOfCredential } from '../rows/quota-root';
 
 export interface FormerSessions {
   /** Remembers session tokens whose rows are about to leave. */

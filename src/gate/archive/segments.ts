@@ -5,12 +5,12 @@ import { toBase64, utf8 } from '../../crypto/bytes';
 import { gzip } from '../../crypto/gzip';
 import { auditSegments } from '../../db/schema';
 import { insertOf } from '../../db/statements';
+import { changedIn, type Entry } from '../audit/entry';
 import type { Core } from '../core';
-import { locks } from '../journal/locks';
 import { lastUsed } from '../limits/last-used';
 import { SLACK, WINDOW } from '../limits/rate-limit';
+import { locks } from '../request/locks';
 import { closeSegment } from './checkpoints';
-import { changedIn, type Entry } from './entry';
 import { readers } from './readers';
 
 /**

@@ -5,7 +5,7 @@ import { getTableColumns } from 'drizzle-orm';
 import { utf8 } from '../../crypto/bytes';
 import { kindOf, macOf, type RowKind, type RowTypes } from '../../db/rows';
 import { ApiError, refuse } from '../../errors';
-import type { Call, LentKeys } from '../request/call';
+import type { Call, LentKeys } from './call';
 import type { Put } from './plan';
 
 /**

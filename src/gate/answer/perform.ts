@@ -7,10 +7,7 @@ import { ApiError, type Refusal, refuse, statusOf } from '../../errors';
 import { governed, governedRead, mayRevealAll, unidentified } from '../approvals/hold';
 import { type DraftOf, noSubject, type Subject } from '../audit/entry';
 import { identifyAgain } from '../identity/identify';
-import { commit } from '../journal/commit';
-import type { Plan } from '../journal/plan';
 import { waitOfRepeat } from '../journal/waits';
-import { payerOf, quotaRootOf } from '../limits/quota-root';
 import { AskGate } from '../replicas/ask-gate';
 import {
   type Arrived,
@@ -20,12 +17,15 @@ import {
   type Operation,
   type OperationOutcome,
   refusalIn,
-} from './call';
-import { findStored, noRoom, replayRootOf, storedUnder } from './idempotency';
-import { fail, wants } from './outcome';
-import { storedResponses } from './stored-responses';
-import { mayReachNamed, namedSubject } from './target';
-import { inTurns } from './yielding';
+} from '../request/call';
+import { findStored, noRoom, replayRootOf, storedUnder } from '../request/idempotency';
+import { fail, wants } from '../request/outcome';
+import type { Plan } from '../request/plan';
+import { storedResponses } from '../request/stored-responses';
+import { mayReachNamed, namedSubject } from '../request/target';
+import { inTurns } from '../request/yielding';
+import { payerOf, quotaRootOf } from '../rows/quota-root';
+import { commit } from './commit';
 
 /** The request in progress of an admitted caller. */
 export function callOf(arrived: Arrived, caller: Caller): Call<unknown> {

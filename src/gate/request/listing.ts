@@ -3,7 +3,7 @@
 
 import type { RowKind, RowTypes } from '../../db/rows';
 import type { Core } from '../core';
-import { type Outcome, ok } from '../request/outcome';
+import { type Outcome, ok } from './outcome';
 
 /** The input of a list: this many items, after that id. */
 export interface ListInput {

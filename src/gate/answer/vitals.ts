@@ -3,15 +3,16 @@
 // refused until it is adopted. It also notices a clock that was set back: until it is right, what has expired
 // would be alive again. Invariants: it changes nothing that callers see; a change that is under way is never
 // taken for a difference.
-import { isClockBehind } from '../audit/clock';
+
 import type { Core } from '../core';
+import { mirror } from '../journal/mirror';
+import { compared, noteBehind, noteStopped, standing } from '../journal/position';
+import { journal } from '../journal/records';
+import { isBehind } from '../journal/start';
 import { gatherIdle } from '../replicas/serve';
 import type { Vitals } from '../request/call';
 import { backlogs } from '../tasks/backlog';
-import { mirror } from './mirror';
-import { compared, noteBehind, noteStopped, standing } from './position';
-import { journal } from './records';
-import { isBehind } from './start';
+import { isClockBehind } from '../tasks/clock';
 
 /** For how many seconds D1 may lack a change: shorter outages pass by themselves. */
 const LATE = 300;

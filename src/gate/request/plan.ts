@@ -7,8 +7,8 @@ import type { Statement } from '../../db/statements';
 import type { Refusal } from '../../errors';
 import type { Draft, Subject } from '../audit/entry';
 import type { Core } from '../core';
-import type { Raised } from '../events/outbox';
-import type { More } from '../request/outcome';
+import type { Raised } from '../outbox';
+import type { More } from './outcome';
 
 /** A new row state, and the revision that it replaces; 0 for a new row. */
 export type Put = { [K in RowKind]: { kind: K; row: RowTypes[K]; from: number } }[RowKind];

@@ -3,7 +3,7 @@
 import { isBinding } from '../../auth/bindings';
 import { stillAccepts } from '../../auth/trusts';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
-import type { Rows } from '../rows/store';
+import type { Rows } from './store';
 
 /** A session token, limited by the current lifetime of its trust. */
 function boundedBy(trust: CredentialRow, session: CredentialRow): CredentialRow {

@@ -1,8 +1,8 @@
 // D1 as the gate uses it: a read that succeeds or is unavailable, and a batch with three outcomes: done,
 // refused, unknown. Invariant: a failure without an error from SQLite itself never counts as not done.
 
-import type { Statement } from '../../db/statements';
-import { ApiError, refuse } from '../../errors';
+import type { Statement } from '../db/statements';
+import { ApiError, refuse } from '../errors';
 
 export type BatchEnd = { end: 'done' } | { end: 'refused'; why: string } | { end: 'unknown'; why: string };
 

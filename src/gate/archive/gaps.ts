@@ -2,11 +2,11 @@
 // Invariants: a cut is at the end of a segment that this gate moved itself, or took over once from a release
 // that recorded none, and D1 cannot move it; a missing sequence is never given to another entry.
 
+import { genesis } from '../audit/chain';
+import type { Missing } from '../audit/entry';
+import { SYSTEM_ACTOR } from '../audit/entry';
 import type { Core } from '../core';
-import { genesis } from './chain';
 import { checkpoints } from './checkpoints';
-import type { Missing } from './entry';
-import { SYSTEM_ACTOR } from './entry';
 
 export interface Cut {
   sequence: number;

@@ -1,9 +1,10 @@
 // Who created a credential whose row has left the gate, as long as something that it created is here: a
 // containment follows what was created through it (`descendants.ts`). Invariant: nothing is kept that leads
 // to no credential in the gate, and the number is bounded.
-import { oldestLeave } from '../limits/oldest-leave';
-import { type RootReader, rootOfCredential } from '../limits/quota-root';
+
 import { part } from '../part';
+import { oldestLeave } from '../rows/oldest-leave';
+import { type RootReader, rootOfCredential } from '../rows/quota-root';
 
 export interface FormerMakers {
   /**

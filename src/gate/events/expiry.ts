@@ -10,12 +10,12 @@ import { DAY } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
 import { SYSTEM_ACTOR } from '../audit/entry';
 import type { Core, Declared } from '../core';
-import type { Raised } from '../events/outbox';
-import { credentialData, secretData } from '../events/raised';
 import { isAlive } from '../identity/lifetime';
 import { WINDOW } from '../limits/rate-limit';
 import type { Meta } from '../meta';
+import type { Raised } from '../outbox';
 import { part } from '../part';
+import { credentialData, secretData } from './raised';
 
 /** The most events per turn. */
 const PAGE = 200;

@@ -3,9 +3,9 @@
 import { reaches } from '../../auth/authorize';
 import { isNamedAnew } from '../../auth/effects';
 import { type Refusal, refuse } from '../../errors';
-import type { Plan } from '../journal/plan';
-import type { Call } from '../request/call';
-import type { Rows } from './store';
+import type { Rows } from '../rows/store';
+import type { Call } from './call';
+import type { Plan } from './plan';
 
 /** Whether an upstream places what has this name in an environment. */
 export const isPlaced = (rows: Pick<Rows, 'within' | 'count'>, environment: string, name: string): boolean =>

@@ -3,9 +3,9 @@
 // stored), so neither exists without the other; it gets its number in that turn, and numbers have no gaps.
 // Closed ranges move to D1 (`segments.ts`). Events past their retention, and the oldest beyond the limit, are
 // deleted.
-import { newId } from '../../db/ids';
-import { DAY } from '../../db/rows';
-import type { Meta } from '../meta';
+import { newId } from '../db/ids';
+import { DAY } from '../db/rows';
+import type { Meta } from './meta';
 
 /** The kinds of event that this release raises. */
 export const eventTypes = [
