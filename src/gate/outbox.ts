@@ -1,8 +1,8 @@
 // The newest events of an organisation: ids, names and versions, never a value. Invariants: an event is
 // written in the same turn as the audit entry that it reports (for a checkpoint, as the note that it is
 // stored), so neither exists without the other; it gets its number in that turn, and numbers have no gaps.
-// Closed ranges move to D1 (`segments.ts`). Events past their retention, and the oldest beyond the limit, are
-// deleted.
+// Closed ranges move to D1 (`archive/event-segments.ts`). Events past their retention, and the oldest beyond
+// the limit, are deleted.
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import type { Meta } from './meta';

@@ -1,4 +1,4 @@
-// What a change will do: built and carried out in one turn, by `commit.ts`.
+// What a change will do: built and carried out in one turn, by `answer/commit.ts`.
 
 import type { Caller } from '../../auth/authorize';
 import type { RowKind, RowTypes } from '../../db/rows';

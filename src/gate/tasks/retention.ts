@@ -1,8 +1,8 @@
 // Retention: deletes overdue data hourly from D1 and the gate: audit segments, ended session tokens, commit
 // markers, excess tombstones. Invariants: a run is bounded, and another follows immediately while there is
 // more; the gate decides where the audit log is cut, regardless of times in D1; what is kept for days goes by
-// `age.ts`, so a clock that leapt forward deletes no more than a day's worth; if a retention is set, only
-// exported entries are deleted.
+// `archive/age.ts`, so a clock that leapt forward deletes no more than a day's worth; if a retention is set,
+// only exported entries are deleted.
 
 import { BRIEF_KINDS } from '../../db/credential-kinds';
 import { DAY, REMEMBERED } from '../../db/rows';
