@@ -7,7 +7,7 @@ import type { Asking, Decision, Polled, Started } from './auth/terminal-login';
 import { fromBase64 } from './crypto/bytes';
 import type { IssuerKey } from './db/trusts';
 import { checkTarget } from './delivery/egress';
-import type { QueueMessage } from './gate/messages';
+import type { QueueMessage } from './gate/queue-messages';
 import type { ReplicaCalls, ReplicatedCalls } from './gate/replicas/messages';
 import type { GateCalls } from './gate/request/call';
 import type { MetricsCalls } from './metrics/collect';

@@ -6,9 +6,9 @@ import { printable } from '../text';
 import type { ReadBody } from './body';
 import type { Incoming } from './context';
 import type { RequestHeaders } from './headers';
-import { messageOf } from './messages';
 import type { Input, Route } from './route';
 import { type Detail, MOST_DETAILS, MOST_PARAMETERS, shapeOf } from './shape';
+import { messageOf } from './wording';
 
 /** What is wrong with a request, the first in the contract's order. */
 export const findingOf = (headers: RequestHeaders, body: ReadBody, found: Refusal | null): Refusal | null =>

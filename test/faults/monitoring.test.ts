@@ -11,7 +11,7 @@ import { reportViolation } from '../../src/gate/audit/integrity';
 import type { Core } from '../../src/gate/core';
 import { ciphertexts } from '../../src/gate/journal/ciphertexts';
 import { journal } from '../../src/gate/journal/records';
-import { MAX_RETRIES } from '../../src/gate/messages';
+import { MAX_RETRIES } from '../../src/gate/queue-messages';
 import { TERM } from '../../src/gate/replicas/messages';
 import { lease } from '../../src/gate/replicas/serve';
 import { stability } from '../../src/gate/replicas/stability';

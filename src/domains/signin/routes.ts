@@ -28,7 +28,7 @@ import { type Assertion, CreationOptions, RequestOptions } from '../passkeys/wir
 import type { Confirming } from './gate/operations';
 import type { Begun } from './gate/sessions';
 import { enrolmentOf, passkeyOf } from './lookup';
-import { browserTokens, COOKIE, cleared, signedIn, signer, terminalTokens } from './tokens';
+import { browserTokens, COOKIE, cleared, signedIn, signer, terminalTokens } from './session-tokens';
 import * as wire from './wire';
 
 const LOGIN = ['login'];

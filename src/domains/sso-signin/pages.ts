@@ -15,7 +15,7 @@ import { page } from '../../http/page';
 import { withContext } from '../../http/public';
 import { waitOf } from '../../http/refused-attempts';
 import { errorResponse } from '../../http/responses';
-import { browserTokens, signer } from '../signin/tokens';
+import { browserTokens, signer } from '../signin/session-tokens';
 import { decryptClientSecret } from '../sso/encryption';
 import { entityIdOf, type OidcConfig, SSO_ACS, SSO_CALLBACK } from '../sso/wire';
 import { cleared, FLOW_LIVES, type Flow, linkCookie, readFlow, sessionOf } from './flow';

@@ -14,7 +14,7 @@ import { signingKeysOf } from '../../keys/signing';
 import { challengeOf, requestOptions, verifyAssertion } from '../passkeys/webauthn';
 import { RequestOptions } from '../passkeys/wire';
 import { passkeyOf } from '../signin/lookup';
-import { browserTokens, signedIn, signer } from '../signin/tokens';
+import { browserTokens, signedIn, signer } from '../signin/session-tokens';
 import { SignedIn as SignedInOut } from '../signin/wire';
 import { begin } from './begin';
 import { type Flow, readFlow } from './flow';

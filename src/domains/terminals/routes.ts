@@ -20,7 +20,7 @@ import type { BaseContext, Context, PublicAnswer, PublicContext } from '../../ht
 import { countAttempt, countPoll } from '../../http/refused-attempts';
 import { type Input, type Prepared, route } from '../../http/route';
 import { iso } from '../../http/wire';
-import { signedIn, signer, terminalTokens } from '../signin/tokens';
+import { signedIn, signer, terminalTokens } from '../signin/session-tokens';
 import type { Attempt, Found } from './gate/operations';
 import * as wire from './wire';
 

@@ -1,5 +1,5 @@
 // Operations on syncs in the gate: list, show, cancel, and start automatic syncs after changes.
-import { failed, type Result } from '../../../adapters/sync/plan';
+import { failed, type Result } from '../../../adapters/sync/steps';
 import { namesHeld, reaches, reachesEnvironment, type Steps, stepsFor } from '../../../auth/authorize';
 import { idPrefixes, newId } from '../../../db/ids';
 import type { SyncRow } from '../../../db/schema';

@@ -1,7 +1,7 @@
 // Which secrets a sync sends: the active ones of its environment that its callers may read. Invariants:
 // secrets outside their reach look non-existent; a secret held by an approval policy is sent only under an
 // approval that names it.
-import type { Owned, Result } from '../../../adapters/sync/plan';
+import type { Owned, Result } from '../../../adapters/sync/steps';
 import {
   type Caller,
   nobody,

@@ -2,7 +2,7 @@
 // response, so a repeat finds the same sync; a dry run writes nothing; nothing is sent to a target here.
 
 import { hostOf } from '../../../adapters/sync/hosts';
-import type { Owned, Result } from '../../../adapters/sync/plan';
+import type { Owned, Result } from '../../../adapters/sync/steps';
 import type { Caller } from '../../../auth/authorize';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';

@@ -1,6 +1,6 @@
 // How a sync is shown and how it ends. Invariant: a sync ends once, with one event, and the credentials of
 // its request are erased.
-import type { Result } from '../../../adapters/sync/plan';
+import type { Result } from '../../../adapters/sync/steps';
 import type { SyncRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import type { Call } from '../../../gate/request/call';

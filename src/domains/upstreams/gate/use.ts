@@ -19,11 +19,11 @@ import { readable, revokedVersion } from '../../secrets/rules';
 import { isAllowed } from '../call/allow';
 import { ROUND } from '../call/lease';
 import { behindBase } from '../call/path';
-import type { UseCall, UseEnd } from '../call/plan';
+import type { UseCall, UseEnd } from '../call/use-plan';
+import { directionOf, isAlive, leases } from './call-leases';
 import { HEARD, type Intent, intents, MOST_CALLS } from './intents';
-import { directionOf, isAlive, leases } from './leases';
+import { tokens } from './own-tokens';
 import { makerOf, mayUse, works } from './permission';
-import { tokens } from './tokens';
 
 const upstreamOf = ({ core, ask }: Call<unknown>): UpstreamRow | null =>
   core.rows.find('upstream', '', ask.named.use ?? '');

@@ -38,7 +38,7 @@ import {
   shownOfEmpty,
   suffixOf,
   usable,
-} from './place';
+} from './lookup';
 import { aboutAws } from './reads';
 
 /** A value, and what it comes with. */

@@ -5,8 +5,8 @@ import type { UpstreamAuth } from '../../../db/upstreams';
 import { ApiError, type Refusal, refuse } from '../../../errors';
 import { placedBy } from '../references';
 import { queryAsSent, withoutParameters } from './path';
-import type { PlacedValue, UsePlan } from './plan';
 import type { HeaderList } from './request-headers';
+import type { PlacedValue, UsePlan } from './use-plan';
 
 const PLACE = /\{\{([^{}]*)\}\}/g;
 
