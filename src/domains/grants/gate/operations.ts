@@ -16,6 +16,7 @@ import type { Call, Operation } from '../../../gate/request/call';
 import { type ListInput, listed } from '../../../gate/request/listing';
 import { found } from '../../../gate/request/outcome';
 import type { Put } from '../../../gate/request/plan';
+import { namedId } from '../../../gate/request/target';
 import { insertion } from '../../../gate/request/writes';
 import { lineageOf } from '../../../gate/rows/lineage';
 import { parentOf, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
@@ -30,7 +31,7 @@ function shown(call: Call<unknown>, row: GrantRow) {
 }
 
 function find({ core, ask }: Call<unknown>): GrantRow | null {
-  const row = core.rows.get('grant', ask.named.grant as string);
+  const row = core.rows.get('grant', namedId(ask, 'grant'));
   return row && isGrantAlive(core, row) ? row : null;
 }
 

@@ -10,7 +10,7 @@ import { stepsOf } from '../../../gate/approvals/policies';
 import type { Operation } from '../../../gate/request/call';
 import type { ListInput } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { slugOf } from '../../../gate/request/target';
+import { namedId, slugOf } from '../../../gate/request/target';
 
 /** Rows and matching steps per page. A page may be short or empty without being the last one. */
 const LOOKED_AT = 1000;
@@ -20,7 +20,7 @@ const LISTS = ['secrets:list', 'secrets:read'];
 export const violations: Operation<ListInput> = {
   read(call): Outcome {
     const { core, ask, caller, input } = call;
-    const policy = core.rows.get('policy', ask.named.policy as string);
+    const policy = core.rows.get('policy', namedId(ask, 'policy'));
     if (!policy) return fail(refuse('NOT_FOUND'));
     if (policy.kind !== 'naming')
       return fail(refuse('CONFLICT', { message: 'Only a naming policy has violations.' }));

@@ -13,6 +13,7 @@ import { actingMembers } from '../../../gate/identity/members';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import type { Plan, Put } from '../../../gate/request/plan';
+import { namedId } from '../../../gate/request/target';
 import { insertion, revision } from '../../../gate/request/writes';
 import { formerAt, remembering } from '../../members/gate/former';
 import { leaving, madeBy } from '../../members/gate/left';
@@ -76,7 +77,7 @@ export function seen(call: Call<unknown>): MemberRow[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-export function findUser(call: Call<unknown>, id = call.ask.named.member as string): MemberRow | null {
+export function findUser(call: Call<unknown>, id = namedId(call.ask, 'member')): MemberRow | null {
   const row = call.core.rows.get('member', id);
   return row && isSeen(call.core, tokenOf(call), row) ? row : null;
 }

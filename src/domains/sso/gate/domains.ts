@@ -1,6 +1,7 @@
 // Operations on domains in the gate. Invariants: a domain is verified only by a claim of its Durable Object
 // that is not void; a record that is not found for seven days ends the proof; a domain that is not verified
 // admits nobody.
+
 import { mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
@@ -10,6 +11,7 @@ import type { Core } from '../../../gate/core';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { type ListInput, listed } from '../../../gate/request/listing';
 import { found, ok, wants } from '../../../gate/request/outcome';
+import { namedId } from '../../../gate/request/target';
 import { insertion, revision } from '../../../gate/request/writes';
 import type { HeldInput } from '../owner';
 import { domainOut } from '../wire';
@@ -22,7 +24,7 @@ const MISSING_FOR = 7 * DAY;
 const CHECKED_EVERY = DAY;
 
 const find = ({ core, ask }: Call<unknown>): DomainRow | null =>
-  core.rows.get('domain', ask.named.domain as string);
+  core.rows.get('domain', namedId(ask, 'domain'));
 
 /** Domains are of the whole organisation. */
 const whole = ({ need, caller }: Call<unknown>) => mustReachAll(caller, need.scopes, 'change domains');

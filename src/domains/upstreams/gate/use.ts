@@ -11,7 +11,7 @@ import { ciphertexts } from '../../../gate/journal/ciphertexts';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import type { Fact, Plan } from '../../../gate/request/plan';
-import { slugOf } from '../../../gate/request/target';
+import { namedId, slugOf } from '../../../gate/request/target';
 import { lineageOf } from '../../../gate/rows/lineage';
 import { deliver } from '../../secrets/gate/reads';
 import { keep, keyOf, versionOf } from '../../secrets/gate/versions';
@@ -26,7 +26,7 @@ import { tokens } from './own-tokens';
 import { makerOf, mayUse, works } from './permission';
 
 const upstreamOf = ({ core, ask }: Call<unknown>): UpstreamRow | null =>
-  core.rows.find('upstream', '', ask.named.use ?? '');
+  core.rows.find('upstream', '', namedId(ask, 'use'));
 
 /** Whether a caller may know of an upstream by what bounds its use. */
 const isWithin = ({ permissions }: Caller, name: string): boolean =>
