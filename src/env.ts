@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { SamlCalls } from '../packages/saml/src/calls';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
-import type { Asking, Decision, Polled, Started } from './auth/terminal-login';
+import type { Asking, Decision, Polled, Started } from './auth/authentication/terminal-login';
 import { fromBase64 } from './crypto/bytes';
 import type { IssuerKey } from './db/trusts';
 import { checkTarget } from './delivery/egress';

@@ -6,7 +6,7 @@ import { newId } from './db/ids';
 import { jobs } from './domains';
 import { type Env, settingsOf } from './env';
 import type { QueueMessage } from './gate/queue-messages';
-import { callGate } from './http/gate-call';
+import { callGate } from './http/calls/gate-call';
 import { keyringOf } from './keys/keyring';
 import { measure } from './metrics/collect';
 

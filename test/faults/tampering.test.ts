@@ -4,7 +4,7 @@
 // answers of all its callers are compared with those from before.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newToken } from '../../src/auth/token';
+import { newToken } from '../../src/auth/authentication/token';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../src/crypto/bytes';
 import { gunzip, gzip } from '../../src/crypto/gzip';
 import { newId } from '../../src/db/ids';

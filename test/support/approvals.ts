@@ -22,7 +22,7 @@ export const newApprovalPolicy = async (
     )
   ).id as string;
 
-/** Everybody in an organisation has been there for longer than ties last: see auth/ties.ts. */
+/** Everybody in an organisation has been there for longer than ties last: see auth/policies/ties.ts. */
 export const settle = (o: Caller): Promise<void> =>
   change(o.id, (call) => {
     const { rows } = call.core;

@@ -1,6 +1,7 @@
 // A browser for tests: one passkey, one cookie jar, the newest JWT; and an org whose owner has enrolled.
+
+import { newToken } from '../../src/auth/authentication/token';
 import { nobody } from '../../src/auth/authorize';
-import { newToken } from '../../src/auth/token';
 import { newId } from '../../src/db/ids';
 import type { MemberRow, Role } from '../../src/db/schema';
 import { commit } from '../../src/gate/answer/commit';

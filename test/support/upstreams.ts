@@ -1,5 +1,5 @@
 // Upstreams for tests.
-import { readToken } from '../../src/auth/token';
+import { readToken } from '../../src/auth/authentication/token';
 import type { UseCall } from '../../src/domains/upstreams/call/use-plan';
 import type { Begun } from '../../src/domains/upstreams/gate/use';
 import type { Refusal } from '../../src/errors';

@@ -11,7 +11,7 @@ import {
   readHandle,
   readRefreshToken,
   userHandle,
-} from '../../auth/proofs';
+} from '../../auth/authentication/proofs';
 import { newId } from '../../db/ids';
 import { invalid, refuse, statusOf } from '../../errors';
 import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';

@@ -2,7 +2,7 @@
 // Invariant: the signing key is fetched first, so no session begins or continues whose tokens cannot be
 // signed.
 import { generateCookie } from 'hono/cookie';
-import { toCookie, toRefreshToken } from '../../auth/proofs';
+import { toCookie, toRefreshToken } from '../../auth/authentication/proofs';
 import type { Reply } from '../../gate/request/call';
 import { refusalOf } from '../../gate/request/outcome';
 import type { PublicAnswer, PublicContext } from '../../http/context';

@@ -3,8 +3,8 @@
 // name is compared with all policies once, and its steps count towards the turn (see request/turns.ts).
 import QuickLRU from 'quick-lru';
 import { widthOf } from '../../auth/globs';
-import { instructionsOf, isFound } from '../../auth/naming';
-import { appliesTo, type PolicyTarget } from '../../auth/policies';
+import { instructionsOf, isFound } from '../../auth/policies/naming';
+import { appliesTo, type PolicyTarget } from '../../auth/policies/policies';
 import type {
   ApprovalConfig,
   NamingConfig,

@@ -1,7 +1,8 @@
 // The members accountable for a credential: those behind it, through everything that created it. Invariant:
 // they are written into a credential when it is created, so they outlast the rows of its creators.
+
+import { credentialOfRoot } from '../../auth/authentication/bindings';
 import type { Caller } from '../../auth/authorize';
-import { credentialOfRoot } from '../../auth/bindings';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
 import type { Doer } from '../request/plan';

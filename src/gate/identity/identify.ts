@@ -4,7 +4,6 @@
 // earlier cookie, so a JWT with its number or a later one was issued to whoever confirmed.
 
 import QuickLRU from 'quick-lru';
-import { type Caller, ended, nobody } from '../../auth/authorize';
 import {
   BINDING_RATES,
   bindingRoot,
@@ -12,9 +11,10 @@ import {
   isBinding,
   MOST_NAMES,
   UNKNOWN_BINDING,
-} from '../../auth/bindings';
-import type { TokenRef } from '../../auth/token';
-import { refusedBy } from '../../auth/trusts';
+} from '../../auth/authentication/bindings';
+import type { TokenRef } from '../../auth/authentication/token';
+import { refusedBy } from '../../auth/authentication/trusts';
+import { type Caller, ended, nobody } from '../../auth/authorize';
 import { fromD1, macOf } from '../../db/rows';
 import { type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../../errors';

@@ -3,7 +3,7 @@
 // counting needs no writes. Requests over the limit are counted per credential and minute, and become one
 // audit entry when the minute is over. What a lineage may use, sub-agents included, is in
 // lineage-rate-limits.ts.
-import { bindingRoot } from '../../auth/bindings';
+import { bindingRoot } from '../../auth/authentication/bindings';
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import { part } from '../part';

@@ -2,9 +2,9 @@
 // everything here is plain data that can be sent by RPC; a refusal is a value, never an exception; it
 // contains no plaintext of a secret or a token.
 import type { Action, FullNeed } from '../../auth/actions';
+import type { Proof } from '../../auth/authentication/dpop';
+import type { TokenRef } from '../../auth/authentication/token';
 import type { Caller } from '../../auth/authorize';
-import type { Proof } from '../../auth/dpop';
-import type { TokenRef } from '../../auth/token';
 import type { forms } from '../../db/names';
 import type { Region } from '../../db/regions';
 import type { SecretRow } from '../../db/schema';

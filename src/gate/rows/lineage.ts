@@ -1,7 +1,7 @@
 // The lineage of a credential: the credential, and the ones that it ends with. Invariant: a credential ends
 // with its parent, and with a trust that no longer accepts its workload.
-import { isBinding } from '../../auth/bindings';
-import { stillAccepts } from '../../auth/trusts';
+import { isBinding } from '../../auth/authentication/bindings';
+import { stillAccepts } from '../../auth/authentication/trusts';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Rows } from './store';
 

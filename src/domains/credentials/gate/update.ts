@@ -2,8 +2,8 @@
 // caller that expires or depends on another credential cannot extend one that outlives it; a revoked
 // credential and all its descendants are refused from the turn in which its row changes.
 
+import { bindingScopes, isBinding } from '../../../auth/authentication/bindings';
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
-import { bindingScopes, isBinding } from '../../../auth/bindings';
 import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
 import type { CredentialKind } from '../../../db/credential-kinds';
 import type { McpLimits } from '../../../db/mcp-limits';

@@ -3,7 +3,7 @@
 // changes and belongs to one device of the organisation. Whether a credential is valid is derived from these
 // rows (`gate/identity/lifetime.ts`).
 
-import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
+import { type PublicKey, thumbprintOf } from '../../../auth/authentication/jwk';
 import { idStart } from '../../../db/ids';
 import { type DeviceRow, isSuspended } from '../../../db/schema';
 import { refuse } from '../../../errors';

@@ -4,7 +4,7 @@
 
 import { type Failure, failure } from '../../../adapters/import/source';
 import { reaches, reasons, stepsFor } from '../../../auth/authorize';
-import type { PolicyTarget } from '../../../auth/policies';
+import type { PolicyTarget } from '../../../auth/policies/policies';
 import type { EnvironmentRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/approvals/hold';

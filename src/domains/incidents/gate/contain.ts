@@ -3,9 +3,9 @@
 // own row; a caller cannot contain its own lineage; a dry run is refused as the containment would be, and
 // changes nothing.
 
+import type { TokenRef } from '../../../auth/authentication/token';
 import { contains } from '../../../auth/globs';
 import { covers } from '../../../auth/scopes';
-import type { TokenRef } from '../../../auth/token';
 import { fromD1, macOf } from '../../../db/rows';
 import { type CredentialRow, credentials } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';

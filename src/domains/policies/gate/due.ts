@@ -4,7 +4,7 @@
 // next, so an interrupted run neither skips nor repeats a secret; a value is replaced only if the policy and
 // the secret allow it and this service generated it.
 
-import { dueSince, firstDue, type RotationRule } from '../../../auth/rotation';
+import { dueSince, firstDue, type RotationRule } from '../../../auth/policies/rotation';
 import { canGenerate } from '../../../crypto/generate';
 import { newId } from '../../../db/ids';
 import { DAY } from '../../../db/rows';

@@ -2,8 +2,8 @@
 // for a disabled policy, to show whom it would affect. Invariant: a caller sees only secrets that it may
 // list.
 import { reaches, stepsFor } from '../../../auth/authorize';
-import { isFound } from '../../../auth/naming';
-import { appliesTo } from '../../../auth/policies';
+import { isFound } from '../../../auth/policies/naming';
+import { appliesTo } from '../../../auth/policies/policies';
 import type { NamingConfig, SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { stepsOf } from '../../../gate/approvals/policies';

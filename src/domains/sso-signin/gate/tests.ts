@@ -1,6 +1,6 @@
 // A test of a connection in the gate: what a sign-in would do, without doing it. Invariants: only an owner's
 // session that is still alive is told; nothing is written but the audit entry, and that the state has served.
-import type { TokenRef } from '../../../auth/token';
+import type { TokenRef } from '../../../auth/authentication/token';
 import type { MemberRow, SsoConnectionRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Call, Operation } from '../../../gate/request/call';

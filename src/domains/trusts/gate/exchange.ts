@@ -4,7 +4,7 @@
 // trust lets tokens be used again; all refusals
 // have the same response, and the reason is in the audit log.
 import { isWithin } from '../../../auth/addresses';
-import { essential, refusedBy } from '../../../auth/trusts';
+import { essential, refusedBy } from '../../../auth/authentication/trusts';
 import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/identity/accountable';

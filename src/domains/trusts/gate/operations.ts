@@ -2,10 +2,10 @@
 // it accept other tokens must hold everything the trust gives, and becomes its creator; a trust that has
 // ended looks non-existent.
 
-import { BINDING, BINDING_WARNING, isBinding } from '../../../auth/bindings';
+import { BINDING, BINDING_WARNING, isBinding } from '../../../auth/authentication/bindings';
+import { callerProblem } from '../../../auth/authentication/issuers';
+import { isNarrowerTrust } from '../../../auth/authentication/trusts';
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
-import { callerProblem } from '../../../auth/issuers';
-import { isNarrowerTrust } from '../../../auth/trusts';
 import { idStart } from '../../../db/ids';
 import type { CredentialRow } from '../../../db/schema';
 import type { Trust } from '../../../db/trusts';

@@ -1,9 +1,9 @@
 // Workload identity: which tokens of which issuer a trust accepts. Pure. The gate evaluates it when a token
 // is exchanged, and again in each request of the resulting session token. Invariant: only what a trust names
 // is accepted; text is compared exactly, including case, without normalisation.
-import type { CredentialRow } from '../db/schema';
-import type { Trust, Workload } from '../db/trusts';
-import { contains, matches } from './globs';
+import type { CredentialRow } from '../../db/schema';
+import type { Trust, Workload } from '../../db/trusts';
+import { contains, matches } from '../globs';
 import { callerProblem, globsOf } from './issuers';
 
 /**

@@ -1,10 +1,10 @@
 // Trusts of Workers that are bound to the service: a service binding of the same account, with `props` that
 // name the organisation, the trust and the Worker. Pure. Invariant: such a trust takes no tokens, and gives
 // what makes people and credentials only where it names that itself.
-import type { CredentialRow } from '../db/schema';
-import type { Workload } from '../db/trusts';
-import { covers } from './covers';
-import { allScopes } from './scopes';
+import type { CredentialRow } from '../../db/schema';
+import type { Workload } from '../../db/trusts';
+import { covers } from '../covers';
+import { allScopes } from '../scopes';
 
 /** The issuer of such a trust, which issues no tokens. */
 export const BINDING = 'cloudflare:service-binding';

@@ -1,10 +1,10 @@
 // Calls a gate over a fresh stub, and repeats once if the platform says that this may help. A repeat is
 // harmless: a change is recognised by its request id.
-import type { Env } from '../env';
-import { ApiError, changeInDoubt, refuse } from '../errors';
-import type { Ask, Reply } from '../gate/request/call';
-import { readReply, writeAsk } from '../gate/request/rollout';
-import type { Trace } from './context';
+import type { Env } from '../../env';
+import { ApiError, changeInDoubt, refuse } from '../../errors';
+import type { Ask, Reply } from '../../gate/request/call';
+import { readReply, writeAsk } from '../../gate/request/rollout';
+import type { Trace } from '../context';
 
 export async function callGate(
   env: Env,

@@ -3,9 +3,9 @@
 // the limit does not ask again until the limit allows more.
 
 import QuickLRU from 'quick-lru';
-import { clientOf } from '../auth/addresses';
-import type { Env } from '../env';
-import { ApiError, refuse } from '../errors';
+import { clientOf } from '../../auth/addresses';
+import type { Env } from '../../env';
+import { ApiError, refuse } from '../../errors';
 
 /** Until when an address is over the limit, in milliseconds. */
 const over = new QuickLRU<string, number>({ maxSize: 5000 });

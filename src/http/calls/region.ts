@@ -1,7 +1,7 @@
 // Where a request comes from, and which of an organisation's regions answers it. docs/guides/regions.md has
 // the same tables. Nothing here decides access: a wrong choice makes an answer slower.
-import { REGIONS, type Region } from '../db/regions';
-import { type Env, isLocal } from '../env';
+import { REGIONS, type Region } from '../../db/regions';
+import { type Env, isLocal } from '../../env';
 
 /** What Cloudflare says of a request. Coordinates are those of the caller, by its address. */
 export interface Place {

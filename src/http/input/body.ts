@@ -1,6 +1,6 @@
 // Reads a body: strictly JSON in UTF-8, at most 1 MiB, counted regardless of Content-Length.
-import { concat, fromUtf8 } from '../crypto/bytes';
-import { type Refusal, refuse } from '../errors';
+import { concat, fromUtf8 } from '../../crypto/bytes';
+import { type Refusal, refuse } from '../../errors';
 
 export const MOST_BODY = 1_048_576;
 

@@ -1,9 +1,9 @@
 // The headers that any request may have, each read once, because every read crosses into the runtime.
 // Invariant: an invalid header becomes a finding, and its value is not passed on.
-import { addressOf } from '../auth/addresses';
-import { fromUtf8 } from '../crypto/bytes';
-import { invalid, type Refusal } from '../errors';
-import { isPrintable, printable } from '../text';
+import { addressOf } from '../../auth/addresses';
+import { fromUtf8 } from '../../crypto/bytes';
+import { invalid, type Refusal } from '../../errors';
+import { isPrintable, printable } from '../../text';
 
 export interface RequestHeaders {
   authorization: string | null;

@@ -1,16 +1,16 @@
 // Identifies the caller by the token alone: its form, its checksum under this deployment's key, or the
 // signature of a session. Invariant: a forged token reaches no gate and no database; the gate decides whether
 // a genuine one is still valid.
-import { readProof } from '../auth/dpop';
-import { canonical, prefixes, readToken } from '../auth/token';
-import { equalSecret } from '../crypto/digest';
-import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
-import { isJwt, readSession } from '../keys/jwt';
-import type { Keyring } from '../keys/keyring';
-import { signingKeysOf } from '../keys/signing';
-import type { Authenticated, Incoming } from './context';
+import { readProof } from '../../auth/authentication/dpop';
+import { canonical, prefixes, readToken } from '../../auth/authentication/token';
+import { equalSecret } from '../../crypto/digest';
+import { type Refusal, refuse, UNKNOWN_TOKEN } from '../../errors';
+import { isJwt, readSession } from '../../keys/jwt';
+import type { Keyring } from '../../keys/keyring';
+import { signingKeysOf } from '../../keys/signing';
+import type { Authenticated, Incoming } from '../context';
+import type { Route } from '../route';
 import { countRefused } from './refused-attempts';
-import type { Route } from './route';
 
 /**
  * Identifies the caller without the gate, or returns 401, or 429 after too many attempts with the bootstrap

@@ -3,9 +3,9 @@
 // access key is derived from the id, so that it is stored nowhere. Invariants: an id that this deployment did
 // not make is refused without I/O; the credential's row has the random bytes, so a pair ends when they
 // change.
-import { concat, fromBase32, fromBase62, toBase32, toBase62, toBase64, utf8 } from '../crypto/bytes';
-import { equal, hkdf, hmac, sha256 } from '../crypto/digest';
-import { idBytes, idOf } from '../db/ids';
+import { concat, fromBase32, fromBase62, toBase32, toBase62, toBase64, utf8 } from '../../crypto/bytes';
+import { equal, hkdf, hmac, sha256 } from '../../crypto/digest';
+import { idBytes, idOf } from '../../db/ids';
 import type { TokenRef } from './token';
 
 /** Those of API keys, and those of session tokens. */

@@ -1,11 +1,11 @@
 // Authenticates a request that a client of AWS has signed. Invariants: an access key id that this deployment
 // did not make costs no I/O; a wrong signature counts against the client's address, never against the budget
 // of the key, whose id is no secret; the gate decides whether the credential is still valid.
-import { endOfSession, readAccessKey, secretOf } from '../auth/aws-keys';
-import { type Signed, type SignedParts, signatureOf } from '../auth/signature-v4';
-import { equal, sha256 } from '../crypto/digest';
-import { keyringOf } from '../keys/keyring';
-import type { Authenticated, Incoming } from './context';
+import { endOfSession, readAccessKey, secretOf } from '../../auth/authentication/aws-keys';
+import { type Signed, type SignedParts, signatureOf } from '../../auth/authentication/signature-v4';
+import { equal, sha256 } from '../../crypto/digest';
+import { keyringOf } from '../../keys/keyring';
+import type { Authenticated, Incoming } from '../context';
 import { countRefused } from './refused-attempts';
 
 /** Why a signed request has no caller; a number of seconds to wait if its address had too many. */

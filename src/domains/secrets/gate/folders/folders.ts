@@ -2,10 +2,10 @@
 // first, then secrets, each sorted by name. Invariants: a folder is listed only if it contains a secret that
 // the caller may list and that matches the filters; the contents of a folder are skipped, so that a folder of
 // 50,000 secrets costs as much as one of two.
-import type { Steps } from '../../../auth/authorize';
-import type { SecretRow } from '../../../db/schema';
-import type { Core } from '../../../gate/core';
-import type { Named } from '../../../gate/rows/secrets';
+import type { Steps } from '../../../../auth/authorize';
+import type { SecretRow } from '../../../../db/schema';
+import type { Core } from '../../../../gate/core';
+import type { Named } from '../../../../gate/rows/secrets';
 
 /** The maximum cost of one page: 1 for ten names of the index, 10 for a row or for skipping a folder. */
 const MOST_COST = 10_000;

@@ -2,8 +2,8 @@
 // signature's form, and the signature that a secret key gives. Invariants: each x-amz-* header, the host and
 // the body are signed, or the request is refused; the signature itself is computed by aws4fetch.
 import { AwsV4Signer } from 'aws4fetch';
-import { utf8 } from '../crypto/bytes';
-import { sha256 } from '../crypto/digest';
+import { utf8 } from '../../crypto/bytes';
+import { sha256 } from '../../crypto/digest';
 
 /** The part of a request that is signed. */
 export interface SignedParts {

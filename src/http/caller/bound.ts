@@ -1,11 +1,11 @@
 // Requests of Workers that are bound to the service (`src/vault-binding.ts`): who sends them. Invariants:
 // only the entrypoint says it, by the request object itself, which nobody outside can name; such a request
 // brings no credential of its own.
-import { UNKNOWN_BINDING } from '../auth/bindings';
-import { type Refusal, refuse } from '../errors';
-import type { Bound } from '../gate/request/call';
-import type { Keyring } from '../keys/keyring';
-import type { Authenticated } from './context';
+import { UNKNOWN_BINDING } from '../../auth/authentication/bindings';
+import { type Refusal, refuse } from '../../errors';
+import type { Bound } from '../../gate/request/call';
+import type { Keyring } from '../../keys/keyring';
+import type { Authenticated } from '../context';
 
 const callers = new WeakMap<Request, { caller: Bound; target?: string }>();
 

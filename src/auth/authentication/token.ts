@@ -3,9 +3,9 @@
 // truncated, mistyped or given another prefix is refused without I/O, and a genuine token names its
 // organisation. Invariant: only the SHA-256 of a token is stored.
 import QuickLRU from 'quick-lru';
-import { concat, fromBase62, randomBytes, toBase62, utf8 } from '../crypto/bytes';
-import { equal, hmac, sha256 } from '../crypto/digest';
-import { idBytes, idOf } from '../db/ids';
+import { concat, fromBase62, randomBytes, toBase62, utf8 } from '../../crypto/bytes';
+import { equal, hmac, sha256 } from '../../crypto/digest';
+import { idBytes, idOf } from '../../db/ids';
 
 /** The kinds of credentials that are tokens, and their prefixes. Browser sessions and trusts are not. */
 export const prefixes = {

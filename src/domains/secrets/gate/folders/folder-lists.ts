@@ -1,18 +1,18 @@
 // Folders as clients of Vault see them, where a folder is a path and its secrets are keys: which folders
 // there are, and the keys of one. Invariant: a folder or key is shown only for a secret that the caller may
 // list and that can be read now.
-import { namesHeld, reaches, type Steps, stepsFor } from '../../../auth/authorize';
-import type { EnvironmentRow, SecretRow } from '../../../db/schema';
-import { refuse } from '../../../errors';
-import { environmentRevision } from '../../../gate/journal/apply';
-import type { Call, Operation } from '../../../gate/request/call';
-import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { environmentOf } from '../../../gate/request/target';
-import { readable } from '../rules';
+import { namesHeld, reaches, type Steps, stepsFor } from '../../../../auth/authorize';
+import type { EnvironmentRow, SecretRow } from '../../../../db/schema';
+import { refuse } from '../../../../errors';
+import { environmentRevision } from '../../../../gate/journal/apply';
+import type { Call, Operation } from '../../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../../gate/request/outcome';
+import { environmentOf } from '../../../../gate/request/target';
+import { readable } from '../../rules';
+import { MOST_STEPS, placeOf } from '../lists';
+import { noEnvironment } from '../reads';
+import { MOST_BULK, select } from '../selection';
 import { below } from './folders';
-import { MOST_STEPS, placeOf } from './lists';
-import { noEnvironment } from './reads';
-import { MOST_BULK, select } from './selection';
 
 export interface FolderListInput {
   /** Ends in `/`; empty for the root. */

@@ -1,7 +1,7 @@
 // Which people are tied to each other, for approvals. Pure. Invariants: the relation is symmetric and
 // transitive, so nobody gains a second vote through people whom they brought in, however many are in between;
 // a tie lasts seven days; one of a removed member still counts.
-import { DAY } from '../db/rows';
+import { DAY } from '../../db/rows';
 
 /**
  * How long two people are tied after one invited, re-enrolled or promoted the other, or added them to an

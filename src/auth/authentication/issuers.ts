@@ -2,7 +2,7 @@
 // trust names a caller in at least one of these claims; where one issuer serves many customers, the part that
 // names the customer has no wildcard. Claims that name something else count for nothing: the workflow that is
 // called (`job_workflow_ref`), a client that anybody can sign in at (`azp`), a branch.
-import type { Claims } from '../db/trusts';
+import type { Claims } from '../../db/trusts';
 
 /** Claims that name the caller, each with the form of its globs. */
 type Callers = Record<string, RegExp>;

@@ -2,9 +2,9 @@
 // members in one encoding, so equal keys have equal thumbprints; no one can sign for it without its private
 // key.
 import { importJWK } from 'jose';
-import { fromBase64Url } from '../crypto/bytes';
-import { sha256Url } from '../crypto/digest';
-import { isStrongPoint } from '../crypto/ed25519';
+import { fromBase64Url } from '../../crypto/bytes';
+import { sha256Url } from '../../crypto/digest';
+import { isStrongPoint } from '../../crypto/ed25519';
 
 /** A public key: its required members (RFC 7638 §3.2). */
 export type PublicKey =

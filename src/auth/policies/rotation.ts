@@ -2,7 +2,7 @@
 // remembers the start raises an event or rotates once per period, however late or often it runs.
 import { Cron } from 'croner';
 import QuickLRU from 'quick-lru';
-import type { RotationConfig } from '../db/schema';
+import type { RotationConfig } from '../../db/schema';
 
 /**
  * A cron expression with five fields, with month and weekday names replaced. The minute is a number, so

@@ -2,14 +2,14 @@
 // reason, costs time and nothing else: the gate is asked in the same request.
 
 import QuickLRU from 'quick-lru';
-import type { Region } from '../db/regions';
-import type { Env } from '../env';
-import { withinTime } from '../gate/d1';
-import { FORMAT } from '../gate/replicas/messages';
-import { stubOf } from '../gate/replicas/stub';
-import type { Ask, Reply } from '../gate/request/call';
-import { readReply } from '../gate/request/rollout';
-import type { Trace } from './context';
+import type { Region } from '../../db/regions';
+import type { Env } from '../../env';
+import { withinTime } from '../../gate/d1';
+import { FORMAT } from '../../gate/replicas/messages';
+import { stubOf } from '../../gate/replicas/stub';
+import type { Ask, Reply } from '../../gate/request/call';
+import { readReply } from '../../gate/request/rollout';
+import type { Trace } from '../context';
 import { nearestRegion, type Place, regionOf } from './region';
 
 /** How long a replica may take, in milliseconds. */

@@ -1,7 +1,7 @@
 // Which policies apply to a secret. Pure. Invariant: limits only narrow a policy, so a policy without limits
 // applies to every secret of its organisation.
-import type { PolicyRow, SecretType } from '../db/schema';
-import { matches } from './globs';
+import type { PolicyRow, SecretType } from '../../db/schema';
+import { matches } from '../globs';
 
 /** A secret before or after a change. */
 export interface PolicyTarget {

@@ -1,12 +1,12 @@
 // Validates the query and the body of a request. Invariant: a message names a field and what is expected, and
 // never quotes the field's value.
 import { z } from '@hono/zod-openapi';
-import { type Refusal, refuse, statusOf } from '../errors';
-import { printable } from '../text';
+import { type Refusal, refuse, statusOf } from '../../errors';
+import { printable } from '../../text';
+import type { Incoming } from '../context';
+import type { Input, Route } from '../route';
 import type { ReadBody } from './body';
-import type { Incoming } from './context';
 import type { RequestHeaders } from './headers';
-import type { Input, Route } from './route';
 import { type Detail, MOST_DETAILS, MOST_PARAMETERS, shapeOf } from './shape';
 import { messageOf } from './wording';
 

@@ -2,9 +2,9 @@
 // user handles, refresh cookies, refresh tokens and device codes. Each has a MAC over its contents and
 // purpose. Invariant: verification needs no I/O; a token that was altered or issued for another purpose is
 // null.
-import { concat, fromBase64Url, randomBytes, toBase64Url, tuple } from '../crypto/bytes';
-import { equal, hmac } from '../crypto/digest';
-import { idBytes, idOf, type Prefix } from '../db/ids';
+import { concat, fromBase64Url, randomBytes, toBase64Url, tuple } from '../../crypto/bytes';
+import { equal, hmac } from '../../crypto/digest';
+import { idBytes, idOf, type Prefix } from '../../db/ids';
 
 const macOf = (key: Uint8Array, what: string, ...parts: (string | Uint8Array)[]) =>
   hmac(key, tuple(`svc/v1/proof/${what}`, ...parts));

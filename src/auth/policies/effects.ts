@@ -1,7 +1,7 @@
 // The effects of a request in terms of approval policies. Pure. An effect follows from the rows that a change
 // writes or removes, or from the secret that a read reveals, never from the route, so no route to the same
 // effect can be missed.
-import type { RowKind, RowTypes } from '../db/rows';
+import type { RowKind, RowTypes } from '../../db/rows';
 import {
   type ApprovalConfig,
   type CredentialRow,
@@ -17,10 +17,10 @@ import {
   type SsoConnectionRow,
   type TeamMemberRow,
   type UpstreamRow,
-} from '../db/schema';
-import { givenAnew } from './connections';
-import { intersects } from './globs';
-import { covers, roleScopes } from './scopes';
+} from '../../db/schema';
+import { givenAnew } from '../connections';
+import { intersects } from '../globs';
+import { covers, roleScopes } from '../scopes';
 
 /**
  * What an effect reaches: a secret before and after, everything in an area, or everything that a policy can

@@ -10,7 +10,7 @@ import {
   jwtVerify,
   type ProtectedHeaderParameters,
 } from 'jose';
-import { sha256Url } from '../crypto/digest';
+import { sha256Url } from '../../crypto/digest';
 import { algorithmOf, formOf, type PublicKey, thumbprintOf } from './jwk';
 
 /** The contents of a proof, or what is wrong with it, as worded in the refusal. */

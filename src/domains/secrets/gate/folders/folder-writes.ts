@@ -2,23 +2,23 @@
 // its secrets are keys. Invariants: all of it takes effect or nothing; the caller must be allowed each secret
 // by itself; no secret is deleted that the request does not name or, for a whole folder, that the caller may
 // not delete.
-import { reaches, stepsFor } from '../../../auth/authorize';
-import type { EnvironmentRow, SecretRow } from '../../../db/schema';
-import { invalid, type Refusal, refuse } from '../../../errors';
-import { compareAll } from '../../../gate/approvals/policies';
-import { namesListed, type Subject } from '../../../gate/audit/entry';
-import { environmentRevision } from '../../../gate/journal/apply';
-import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
-import { wants } from '../../../gate/request/outcome';
-import type { Plan, Proposal } from '../../../gate/request/plan';
-import { environmentOf } from '../../../gate/request/target';
-import { iso } from '../../../http/wire';
-import { type EncryptedValue, readable } from '../rules';
-import { amend, removal } from './changes';
-import { begin, isUsedId, type Kept, keptOfAll, nameLock } from './plans';
-import { noEnvironment } from './reads';
-import { isDirectly, MOST_BULK } from './selection';
-import { limits } from './state';
+import { reaches, stepsFor } from '../../../../auth/authorize';
+import type { EnvironmentRow, SecretRow } from '../../../../db/schema';
+import { invalid, type Refusal, refuse } from '../../../../errors';
+import { compareAll } from '../../../../gate/approvals/policies';
+import { namesListed, type Subject } from '../../../../gate/audit/entry';
+import { environmentRevision } from '../../../../gate/journal/apply';
+import { type Call, isRefusal, type Operation } from '../../../../gate/request/call';
+import { wants } from '../../../../gate/request/outcome';
+import type { Plan, Proposal } from '../../../../gate/request/plan';
+import { environmentOf } from '../../../../gate/request/target';
+import { iso } from '../../../../http/wire';
+import { type EncryptedValue, readable } from '../../rules';
+import { amend, removal } from '../changes';
+import { begin, isUsedId, type Kept, keptOfAll, nameLock } from '../plans';
+import { noEnvironment } from '../reads';
+import { isDirectly, MOST_BULK } from '../selection';
+import { limits } from '../state';
 
 /** The most secrets that one request writes or deletes. */
 export const MOST_KEYS = MOST_BULK.secrets;
