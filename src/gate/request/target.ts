@@ -9,7 +9,7 @@ import type { Ask, Call, Named } from './call';
 /** The most environments of an organisation. */
 export const MOST_ENVIRONMENTS = 1000;
 
-/** What a request names of a kind: an id, or the name of a secret. Empty if it names none: no row has that. */
+/** What a request names of a kind: an id, or the name of a secret. Empty if none, and no row has that. */
 export const namedId = ({ named }: Pick<Ask, 'named'>, kind: Exclude<keyof Named, 'environment'>): string =>
   named[kind] ?? '';
 
