@@ -412,8 +412,8 @@ const canAnswer = ({ bearer, operation, again, repeated, violation, approval, ke
   (approval?.id ?? null) === null;
 
 /** The credentials that a record changes. */
-const credentialsOf = ({ puts, local = [], gone }: JournalRecord): string[] =>
-  [...puts, ...local]
+const credentialsOf = ({ writes, local = [], deletes }: JournalRecord): string[] =>
+  [...writes, ...local]
     .filter(({ kind, from }) => kind === 'credential' && from > 0)
     .map(({ row }) => row.id)
-    .concat(gone.filter(({ kind }) => kind === 'credential').map(({ id }) => id));
+    .concat(deletes.filter(({ kind }) => kind === 'credential').map(({ id }) => id));

@@ -114,14 +114,14 @@ function stored(core: Core): [term: string | null, position: number, record: str
 /** Carries out a record in the rows of the replica. */
 function apply(
   core: Core,
-  { puts, local = [], gone, versions, trimmed, revised = {}, at }: JournalRecord,
+  { writes, local = [], deletes, versions, trimmed, revised = {}, at }: JournalRecord,
 ): void {
-  for (const { kind, row } of [...puts, ...local]) {
+  for (const { kind, row } of [...writes, ...local]) {
     core.rows.put(kind, row as never);
     // Nothing may be read of it any more.
     if (kind === 'secret' && row.deleted_at !== null) ciphertexts(core).drop(row.id);
   }
-  for (const { kind, id } of gone) {
+  for (const { kind, id } of deletes) {
     core.rows.forget(kind, id);
     if (kind === 'secret') ciphertexts(core).drop(id);
   }

@@ -14,7 +14,7 @@ import { takeEffect } from './apply';
 import { newTerm, noteBehind } from './position';
 import { journal } from './records';
 
-/** A change of an earlier release that may be in D1. */
+/** A change of an earlier release that may be in D1, under the names that it had there. */
 interface Intent {
   id: string;
   at: number;
