@@ -12,7 +12,7 @@ import { withinTime } from '../d1';
 import { environmentRevision } from '../journal/apply';
 import { journal } from '../journal/records';
 import { lastUsed } from '../limits/last-used';
-import type { Allowance } from '../limits/lineage-rate-limits';
+import type { Allowance } from '../limits/rate-limit';
 import { part } from '../part';
 import { demand } from './demand';
 import { leases } from './leases';
