@@ -1,7 +1,7 @@
 // HTTP routes of credentials. The Worker creates tokens, shows them once and sends only hashes to the gate.
 
-import { accessKeyOf, MARK_BYTES, markOf, sessionTokenOf } from '../../auth/aws-keys';
-import { newToken, type TokenKind } from '../../auth/token';
+import { accessKeyOf, MARK_BYTES, markOf, sessionTokenOf } from '../../auth/authentication/aws-keys';
+import { newToken, type TokenKind } from '../../auth/authentication/token';
 import { randomBytes } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
 import { credentialPrefixes, newId } from '../../db/ids';

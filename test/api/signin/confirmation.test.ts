@@ -4,11 +4,11 @@
 
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { CHALLENGE_LIVES, newChallenge } from '../../../src/auth/proofs';
+import { CHALLENGE_LIVES, newChallenge } from '../../../src/auth/authentication/proofs';
 import { allScopes } from '../../../src/auth/scopes';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import {
   another,
   type Browser,

@@ -2,8 +2,8 @@
 // caller that expires or depends on another credential cannot extend one that outlives it; a revoked
 // credential and all its descendants are refused from the turn in which its row changes.
 
+import { bindingScopes, isBinding } from '../../../auth/authentication/bindings';
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
-import { bindingScopes, isBinding } from '../../../auth/bindings';
 import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
 import type { CredentialKind } from '../../../db/credential-kinds';
 import type { McpLimits } from '../../../db/mcp-limits';
@@ -18,13 +18,13 @@ import {
 } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { accountableOf, withCaller } from '../../../gate/identity/accountable';
+import { formerSessions } from '../../../gate/identity/former-sessions';
 import { isAlive } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
-import type { Plan } from '../../../gate/journal/plan';
-import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
-import { formerSessions } from '../../../gate/rows/former-sessions';
+import { insertion, revision, rowKeyOf } from '../../../gate/request/writes';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { fresh, maker, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 
