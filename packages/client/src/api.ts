@@ -8563,7 +8563,7 @@ export interface components {
                 id: string;
                 name: string | null;
             };
-            /** @description The credential and all credentials revoked together with it, except those that had already expired. */
+            /** @description The credential and all credentials below it that are revoked now, those revoked before included. Not those that had expired. */
             revoked: {
                 kind: components["schemas"]["ContainedCredentialKind"];
                 id: string;
@@ -8849,7 +8849,7 @@ export interface components {
                     id: string;
                     name: string | null;
                 };
-                /** @description The credential and all credentials revoked together with it, except those that had already expired. */
+                /** @description The credential and all credentials below it that are revoked now, those revoked before included. Not those that had expired. */
                 revoked: {
                     kind: components["schemas"]["ContainedCredentialKind"];
                     id: string;
