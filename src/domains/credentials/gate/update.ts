@@ -101,9 +101,22 @@ export const accountableAfter = (
 const mayUpdate = (call: Call<UpdateInput>, row: CredentialRow, after: CredentialRow): Refusal | null =>
   // safety: rate-limit-raised-within-permissions
   mayGive(call, row, held(after)) ??
+  mayLift(call, row, after) ??
   (after.rate_limit > row.rate_limit
     ? (mayOutlive(call, row) ?? withinPermissions(call.caller, held(after)))
     : null);
+
+/** 403 for a member who has not confirmed lifting limits of an API key that may then act as an owner. */
+function mayLift({ caller }: Call<unknown>, row: CredentialRow, after: CredentialRow): Refusal | null {
+  const isLifted = row.kind === 'api_key' && isMadeByOwner(row) && !isLess(row, held(after));
+  // safety: lifted-limits-confirmed
+  return isLifted && wouldOwn(caller, held(after)) ? mustBeConfirmed(caller) : null;
+}
+
+/** An API key acts as an owner only as long as owners alone lifted its limits. */
+const ownerAfter = ({ caller }: Call<unknown>, row: CredentialRow, after: CredentialRow) =>
+  // safety: lifted-by-owner
+  row.kind === 'api_key' && !caller.isOwner && !isLess(row, held(after)) ? madeByOwnerColumn(false) : null;
 
 /** 403 if the caller would raise a rate limit that applies to itself. */
 function raisesOwn({ core, caller }: Call<unknown>, row: CredentialRow, rate_limit = 0): Refusal | null {
@@ -160,12 +173,13 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
       const after = { ...row, ...fields };
       // safety: own-rate-limit
       const refused = mayUpdate(call, row, after) ?? raisesOwn(call, row, call.input.rate_limit);
-      if (refused || fields.aws == null)
-        return refused ?? { ...fields, ...accountableAfter(call, row, held(after)) };
+      if (refused) return refused;
+      const updated = { ...fields, ...ownerAfter(call, row, after) };
+      if (fields.aws == null) return { ...updated, ...accountableAfter(call, row, held(after)) };
       // Whoever has the access key has all that the API key holds.
       // safety: access-key-within-permissions
       const exceeds = mayTakeOver(call, row);
-      return exceeds ?? { ...fields, accountable: withCaller(core, caller, accountableOf(core, row)) };
+      return exceeds ?? { ...updated, accountable: withCaller(core, caller, accountableOf(core, row)) };
     },
     change: {
       revises: (call) => unrevoked(call, kind),
