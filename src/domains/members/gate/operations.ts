@@ -7,7 +7,7 @@ import { roleScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
 import { isSuspended, type MemberRow, type Role, roles } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { bringers, isKeeperFull, withTies } from '../../../gate/approvals/ties';
+import { bringers, mayBringIn, withTies } from '../../../gate/approvals/ties';
 import type { Raised } from '../../../gate/events/outbox';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Operation } from '../../../gate/request/call';
@@ -66,11 +66,8 @@ const create: Operation<NewInput> = {
       const unknown = unknownEnvironment(refs, environments);
       if (unknown) return unknown;
       if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
-      if (isKeeperFull(core, now))
-        return refuse('LIMIT_REACHED', {
-          message:
-            'Too many members were invited and removed in the last seven days. Wait some days before you invite more.',
-        });
+      const full = mayBringIn(core, now);
+      if (full) return full;
       const put = insertion(call, 'member', {
         org_id: ask.org,
         ...fields,

@@ -7,7 +7,7 @@ import { idStart } from '../../../db/ids';
 import type { MemberRow, Provisioned, ScimToken, ScimUser, SsoConnectionRow } from '../../../db/schema';
 import { type CredentialRow, isSuspended } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { withTies } from '../../../gate/approvals/ties';
+import { mayBringIn, withTies } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
 import { actingMembers } from '../../../gate/identity/members';
 import type { Plan, Put } from '../../../gate/journal/plan';
@@ -189,6 +189,9 @@ export const createUser: Operation<{ id: string; change: UserChange }> = {
         return badRequest('invalidValue', 'emails is required: the user needs an address.');
       if (isInUse(call, change, id)) return IN_USE;
       if (isRemoved(call.core, email)) return REMOVED;
+      // safety: scim-kept-ties-bounded
+      const full = mayBringIn(call.core, now);
+      if (full) return full;
       const connection = connectionOf(call);
       const by = connection?.id ?? null;
       const scim: ScimUser = {
