@@ -2,7 +2,7 @@
 // words. Invariant: no fact contains a value or a credential, but for what a requester writes in
 // X-Access-Call; every kind of row whose change can be held has facts, whichever route changes it.
 
-import type { Change, Effect } from '../../auth/effects';
+import { type Change, type Effect, isReaddressed } from '../../auth/effects';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import {
@@ -16,6 +16,7 @@ import {
   type SecretRow,
   type ShareRow,
   type SsoConnectionRow,
+  type SsoLinkRow,
   type TeamMemberRow,
   type UpstreamRow,
 } from '../../db/schema';
@@ -177,8 +178,9 @@ function ofMember(core: Core, before: MemberRow | null, after: MemberRow | null)
     isSuspended(before) === isSuspended(after)
       ? []
       : [...held, ...fact('Change', isSuspended(after) ? 'suspended' : 'resumed')];
+  const address = isReaddressed(before, after) ? fact('Email after', after.email) : [];
   const grants = fact('Grants of the member', grantsInWords(core, before.id));
-  return [...who, ...roles, ...places, ...states, ...grants];
+  return [...who, ...address, ...roles, ...places, ...states, ...grants];
 }
 
 /**
@@ -264,6 +266,16 @@ function ofScimToken(core: Core, { connection: id, end_credentials }: ScimToken)
   ];
 }
 
+/** An identity that is no longer the member's: the address says who is. */
+function ofFreedLink(core: Core, { member_id, issuer, subject }: SsoLinkRow): Fact[] {
+  const member = core.rows.get('member', member_id);
+  return [
+    ...fact('Member', member?.name ?? member_id),
+    ...fact('Email', member?.email),
+    ...fact('Link freed', `${subject} of ${issuer}`),
+  ];
+}
+
 /** What a connection to an identity provider gives, to whom, as names. */
 const connectionInWords = (core: Core, row: SsoConnectionRow) => ({
   Issuer: row.config.issuer,
@@ -324,6 +336,8 @@ function ofChange(core: Core, change: Change): Fact[] {
       return ofTeamMember(core, after !== null, (change.after ?? change.before) as TeamMemberRow);
     case 'grant':
       return change.after && !before ? ofGrant(core, change.after) : [];
+    case 'sso_link':
+      return change.before ? ofFreedLink(core, change.before) : [];
     case 'sso_connection':
       return change.after ? ofSsoConnection(core, change.before, change.after) : [];
     case 'upstream':
