@@ -251,7 +251,7 @@ export interface paths {
          * Show what needs somebody now
          * @description By urgency, with the number and the first items of each part. A part needs the scope of its list and has what that list shows to the caller; a part that the caller may not list is absent.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         *     Needs no scope.
          */
         get: operations["org_overview"];
         put?: never;
@@ -273,7 +273,7 @@ export interface paths {
          * Find by part of a name
          * @description Up to 20 of each kind, of those that its list shows to the caller. A kind that the caller may not list is absent. What is searched for is in no log and in no audit entry.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         *     Needs no scope.
          */
         get: operations["org_search"];
         put?: never;
