@@ -29,6 +29,12 @@ export const mutants = [
     'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,
   }),
   {
+    name: 'agents below agents each have the calls of a root',
+    tag: 'uses-counted-for-quota-root',
+    change: { from: 'quotaRootOf(core, caller)', to: 'caller.root' },
+    notice: `${USE} rate limit: one root has 25 calls at a time, and a place is free once a call has ended`,
+  },
+  {
     name: 'a call may use an expired secret',
     tag: 'use-of-readable-secrets',
     change: { from: 'readable(secret, now) ?? revokedVersion', to: 'revokedVersion' },

@@ -457,6 +457,10 @@ describe('use: rates', () => {
     const all = [];
     for (let n = 0; n < 25; n++) all.push(await intentOf(o, name));
     expect((await begin(o, name)).code).toBe('RATE_LIMITED');
+    // What a root creates counts for it.
+    const { o: agent } = await newAgent(o, { scopes: ['*'] });
+    const { o: below } = await newAgent(agent, { scopes: ['secrets:use'] });
+    expect((await begin(below, name)).code).toBe('RATE_LIMITED');
     expect((await begin(other, name)).code).toBeUndefined();
     const [first = ''] = all;
     await answer(o, first);

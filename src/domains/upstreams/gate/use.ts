@@ -9,6 +9,7 @@ import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { lineageOf } from '../../../gate/identity/lineage';
 import type { Fact, Plan } from '../../../gate/journal/plan';
+import { quotaRootOf } from '../../../gate/limits/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
@@ -133,9 +134,12 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
   for (const version of fetched.values()) keep(core, version);
   // One request is one call, also where its first reply was lost.
   const { id } = ask.request;
+  // Not the root of approvals: agents below agents have roots of their own there.
+  // safety: uses-counted-for-quota-root
+  const root = quotaRootOf(core, caller);
   const wait = intents(core).get(id)
     ? 0
-    : intents(core).wait(now, { root: caller.root, upstream: row.id, rate: row.rate_limit });
+    : intents(core).wait(now, { root, upstream: row.id, rate: row.rate_limit });
   if (wait > 0) return refuse('RATE_LIMITED', { retry_after: Math.ceil(wait / 1000) });
   const environment = slugOf(core, row.environment_id);
   const used = placed.map(({ id, name, version }) => ({ id, name, version }));
@@ -170,7 +174,7 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
       },
     },
     intent(core: Core, draft: Draft) {
-      const { credential, root } = caller;
+      const { credential } = caller;
       const user = { bearer: ask.bearer, credential, root, ip: ask.request.ip, direction: directionOf(row) };
       const until = now + row.timeout_seconds * 1000 + HEARD;
       intents(core).begin({ id, upstream: row.id, user, draft, at: now, until });
