@@ -81,7 +81,7 @@ export const mutants = [
   {
     name: 'a SCIM token adds and removes users until the row of an owner is full',
     tag: 'scim-kept-ties-bounded',
-    change: { from: 'mayBringIn(call.core, now)', to: 'null' },
+    change: { from: 'mayAdd(call.core, now)', to: 'null' },
     notice: 'api/approvals/ties: are bounded',
   },
   {

@@ -126,6 +126,11 @@ export const mutants = [
     notice: 'api/sso/second-person: is tied to whoever freed their links',
   },
   {
+    name: 'an administrator invites and removes people until the organisation is full of them',
+    tag: 'former-members-bounded',
+    notice: 'api/members/readmit: past the most addresses that are remembered',
+  },
+  {
     name: 'an owner alone lets a suspended decider act again',
     tag: 'resumption-held',
     change: { from: 'isSuspended(before) && !isSuspended(after)', to: 'false' },

@@ -194,7 +194,7 @@ const MOST_KEPT = 1000;
 
 /** Whether so many new members were removed lately that nobody else can be invited. */
 // safety: kept-ties-bounded
-export const isKeeperFull = (core: Rows, now: number): boolean =>
+const isKeeperFull = (core: Rows, now: number): boolean =>
   (keeperOf(core, null)?.connections ?? []).filter(
     ([, at, other]) => other !== undefined && isRecent(at, now),
   ).length >= MOST_KEPT;

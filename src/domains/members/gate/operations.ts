@@ -7,7 +7,7 @@ import { roleScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
 import { isSuspended, type MemberRow, type Role, roles } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { bringers, mayBringIn, withTies } from '../../../gate/approvals/ties';
+import { bringers, withTies } from '../../../gate/approvals/ties';
 import type { Raised } from '../../../gate/events/outbox';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Operation } from '../../../gate/request/call';
@@ -16,7 +16,7 @@ import { type ListInput, listed } from '../../../gate/rows/listing';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { type Status, statusOf } from '../rules';
 import { access } from './access';
-import { readmit } from './former';
+import { mayAdd, readmit } from './former';
 import { distinct, enrolment, find, idsOf, isTaken, shown } from './member';
 import { remove } from './remove';
 import { resume, suspend } from './suspend';
@@ -66,7 +66,7 @@ const create: Operation<NewInput> = {
       const unknown = unknownEnvironment(refs, environments);
       if (unknown) return unknown;
       if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
-      const full = mayBringIn(core, now);
+      const full = mayAdd(core, now);
       if (full) return full;
       const put = insertion(call, 'member', {
         org_id: ask.org,

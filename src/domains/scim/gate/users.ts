@@ -7,14 +7,14 @@ import { idStart } from '../../../db/ids';
 import type { MemberRow, Provisioned, ScimToken, ScimUser, SsoConnectionRow } from '../../../db/schema';
 import { type CredentialRow, isSuspended } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { mayBringIn, withTies } from '../../../gate/approvals/ties';
+import { withTies } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
 import { actingMembers } from '../../../gate/identity/members';
 import type { Plan, Put } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { formerAt, remembering } from '../../members/gate/former';
+import { formerAt, mayAdd, remembering } from '../../members/gate/former';
 import { leaving, madeBy } from '../../members/gate/left';
 import { isTaken } from '../../members/gate/member';
 import { belongings, keptTies } from '../../members/gate/remove';
@@ -190,7 +190,7 @@ export const createUser: Operation<{ id: string; change: UserChange }> = {
       if (isInUse(call, change, id)) return IN_USE;
       if (isRemoved(call.core, email)) return REMOVED;
       // safety: scim-kept-ties-bounded
-      const full = mayBringIn(call.core, now);
+      const full = mayAdd(call.core, now);
       if (full) return full;
       const connection = connectionOf(call);
       const by = connection?.id ?? null;
