@@ -29,6 +29,18 @@ export const mutants = [
     'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,
   }),
   {
+    name: 'the approval of a GET opens a WebSocket',
+    tag: 'approved-get-opens-no-websocket',
+    change: { from: 'isWebSocket ?', to: 'false ?' },
+    notice: 'api/upstreams/use-route: that of a GET sends it, and opens no WebSocket',
+  },
+  {
+    name: 'a WebSocket is opened again and again under one approval',
+    tag: 'websocket-approved-once',
+    change: { from: 'isOnce: input.isWebSocket', to: 'isOnce: false' },
+    notice: 'api/upstreams/use-route: that of a GET sends it, and opens no WebSocket',
+  },
+  {
     name: 'agents below agents each have the calls of a root',
     tag: 'uses-counted-for-quota-root',
     change: { from: 'quotaRootOf(core, caller)', to: 'caller.root' },

@@ -81,6 +81,7 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
       shows: made.shows,
       doers: made.doers,
       isWriting: made.uses?.isWriting,
+      isOnce: made.uses?.isOnce,
     },
     now,
   );

@@ -159,7 +159,8 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
       ends_at: endsAt(call, row),
     } satisfies Begun,
     isRead: true,
-    uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method) },
+    // safety: websocket-approved-once
+    uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method), isOnce: input.isWebSocket },
     describes: `call ${input.method} ${input.path} of the upstream ${row.name}`,
     shows: factsOf(call, row),
     audit: {
