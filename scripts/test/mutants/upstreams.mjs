@@ -29,6 +29,12 @@ export const mutants = [
     'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,
   }),
   {
+    name: 'a long header hides the body of a held call from those who decide',
+    tag: 'held-call-shown-whole',
+    change: { from: '(!row || areShownWhole(factsOf(call, row)))', to: 'true' },
+    notice: 'api/upstreams/use-route: no header hides the body from those who decide',
+  },
+  {
     name: 'the approval of a GET opens a WebSocket',
     tag: 'approved-get-opens-no-websocket',
     change: { from: 'isWebSocket ?', to: 'false ?' },

@@ -282,4 +282,19 @@ describe('calls of upstreams', () => {
       expect((await use(asked, name, undefined, { headers: under })).status).toBe(200);
     expect(sent.map(({ method, body }) => [method, body])).toEqual(Array(2).fill(['GET', '']));
   });
+
+  it('approval: no header hides the body from those who decide', async () => {
+    const { o, ann, asked } = await newOffice();
+    const { name } = await newUpstream(o);
+    await newApprovalPolicy(o, ['secret.use']);
+    const padded = (length: number, body: string) =>
+      use(asked, name, undefined, { method: 'POST', body, headers: { 'X-Pad': 'a'.repeat(length) } });
+    expect(codeOf(await padded(50_000, 'amount=5'))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await padded(18_000, 'b'.repeat(30_000)))).toEqual([409, 'LIMIT_REACHED']);
+    const { id } = approvalIn(await padded(40_000, 'amount=5'));
+    expect((await ann.o.get(`/approvals/${id}`)).json.shown).toContainEqual({
+      name: 'Body',
+      value: 'amount=5',
+    });
+  });
 });

@@ -13,8 +13,8 @@ export interface Digested {
 }
 
 /**
- * Over all that a held call sends: method, path, query, the headers that count, and the body. `Upgrade` is not
- * among the headers that are sent on.
+ * Over all that a held call sends: method, path, query, the headers that count, and the body. `Upgrade` is
+ * not among the headers that are sent on.
  */
 export function useDigest({ method, path, query, headers, body, isWebSocket }: Digested): string {
   // safety: approved-get-opens-no-websocket

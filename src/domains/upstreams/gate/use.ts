@@ -5,6 +5,7 @@ import { type Caller, USING } from '../../../auth/authorize';
 import { matches } from '../../../auth/globs';
 import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
 import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../errors';
+import { areShownWhole } from '../../../gate/approvals/shown';
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { lineageOf } from '../../../gate/identity/lineage';
@@ -110,6 +111,17 @@ function bodyFacts(body: string): Fact[] {
   );
   return pieces.map((value, n) => ({ name: pieces.length > 1 ? `Body ${n + 1}` : 'Body', value }));
 }
+
+/** Whether deciders can be shown all of a call. */
+function isShownWhole(call: Call<UseCall>): boolean {
+  const row = upstreamOf(call);
+  // safety: held-call-shown-whole
+  return (call.input.whole?.shown ?? '').length <= MOST_SHOWN && (!row || areShownWhole(factsOf(call, row)));
+}
+
+const TOO_LONG = refuse('LIMIT_REACHED', {
+  message: 'This request is too long to be shown to approvers, so it cannot be approved.',
+});
 
 const isWriting = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method);
 
@@ -225,13 +237,7 @@ const begin: Operation<UseCall> = {
     before: versionsOf,
     plan(call, now, { fetched }) {
       const made = planOf(call, now, fetched as Map<string, VersionRow>);
-      const body = call.input.whole?.shown ?? '';
-      return call.ask.approval && body.length > MOST_SHOWN
-        ? refuse('LIMIT_REACHED', {
-            message:
-              'The body of this request is too long to be shown to approvers, so it cannot be approved.',
-          })
-        : made;
+      return call.ask.approval && !isShownWhole(call) ? TOO_LONG : made;
     },
   },
 };
