@@ -559,7 +559,12 @@ describe('use: approvals', () => {
       for (const answer of held) expect(approvalIn(answer).operation).toBe(operation);
       const [made] = held;
       const seen = JSON.stringify((await o.get(`/approvals/${approvalIn(made as Answer).id}`)).json);
-      for (const shown of ['https://api.example.com', 'Bearer {{KEY}}', '/v1/*'])
+      for (const shown of [
+        'https://api.example.com',
+        'Bearer {{KEY}}',
+        '/v1/*',
+        'which sends KEY to api.example.com',
+      ])
         expect(seen).toContain(shown);
       expect((await o.patch(`/upstreams/${id}`, { rate_limit: 5 })).status).toBe(200);
       expect((await o.post('/upstreams', upstreamIn('FREE'))).status).toBe(201);
