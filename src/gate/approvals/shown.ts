@@ -52,6 +52,15 @@ function cut(text: string, most: number): string {
   return `${text.slice(0, end)}…`;
 }
 
+/** A text as several facts if it is too long for one: what comes last is shown as well. */
+function inPieces(name: string, text: string): Fact[] {
+  // safety: given-roles-shown-whole
+  const count = Math.max(1, Math.ceil(text.length / MOST_FACT));
+  return Array.from({ length: count }, (_, n) => text.slice(n * MOST_FACT, (n + 1) * MOST_FACT)).flatMap(
+    (piece, n) => fact(n > 0 ? `${name}, part ${n + 1}` : name, piece),
+  );
+}
+
 /** A list in words, with the number of entries that do not fit. */
 export function listInWords(all: readonly string[]): string {
   let length = 0;
@@ -91,7 +100,7 @@ function differences<T extends object>(before: T, after: T, fields: readonly (ke
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
     .flatMap((field) => [
       ...fact(`${field} before`, text(before[field])),
-      ...fact(`${field} after`, text(after[field])),
+      ...inPieces(`${field} after`, text(after[field])),
     ]);
 }
 
@@ -314,7 +323,7 @@ function ofSsoConnection(core: Core, before: SsoConnectionRow | null, after: Sso
 
 const factOf = (name: string, value: unknown): Fact[] =>
   Array.isArray(value)
-    ? fact(name, listInWords(value))
+    ? inPieces(name, value.join(', '))
     : fact(name, value == null ? null : typeof value === 'string' ? value : JSON.stringify(value));
 
 const ofHeld = (core: Core, row: CredentialRow): Fact[] => [
@@ -406,8 +415,15 @@ export function factsOf(
     length += name.length + value.length;
     return length > MOST_ALL;
   });
-  return past < 0 ? all : [...all.slice(0, past), ...fact('Further facts', all.length - past)];
+  return past < 0 ? all : [...all.slice(0, past), ...fact(FURTHER, all.length - past)];
 }
+
+const FURTHER = 'Further facts';
+
+/** Whether what a connection gives to whom is not shown whole: a group could be hidden among others. */
+export const hidesGroups = (changes: readonly Change[], facts: readonly Fact[]): boolean =>
+  // safety: connection-shown-whole
+  changes.some(({ kind }) => kind === 'sso_connection') && facts.at(-1)?.name === FURTHER;
 
 /** Encrypts facts for an approval. */
 export const encryptFacts = (
