@@ -6,6 +6,18 @@ import { checks } from './checks.mjs';
 
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  {
+    name: 'groups of a connection past the first are left out of what deciders are shown',
+    tag: 'given-roles-shown-whole',
+    change: { from: 'Math.max(1, Math.ceil(text.length / MOST_FACT))', to: '1' },
+    notice: 'api/approvals/connections: many groups hide none from those who decide',
+  },
+  {
+    name: 'a connection with more groups than deciders are shown is held',
+    tag: 'connection-shown-whole',
+    change: { from: "kind === 'sso_connection'", to: 'false' },
+    notice: 'api/approvals/connections: many groups hide none from those who decide',
+  },
   ...checks({
     'widener-accountable-for-sessions':
       'api/approvals/diverted: approval: who widened a key counts for what its session asks, though the session began before',

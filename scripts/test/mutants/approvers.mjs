@@ -79,6 +79,12 @@ export const mutants = [
     notice: 'api/approvals/ties: are bounded',
   },
   {
+    name: 'a SCIM token adds and removes users until the row of an owner is full',
+    tag: 'scim-kept-ties-bounded',
+    change: { from: 'mayAdd(call.core, now)', to: 'null' },
+    notice: 'api/approvals/ties: are bounded',
+  },
+  {
     name: 'any approver decides for a credential for which nobody is accountable',
     tag: 'nobody-decides-the-unaccountable',
     change: 'remove',

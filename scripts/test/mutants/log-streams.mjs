@@ -9,6 +9,8 @@ export const mutants = [
       'api/log-streams/log-streams: log stream: a change of the target that another overtook is refused',
     'log-stream-drains-bounded':
       'api/log-streams/log-streams: log stream: earlier targets that wait are bounded',
+    'deleted-log-streams-bounded':
+      'api/log-streams/log-streams: log stream: deleted ones that still get entries are bounded',
     'log-stream-seeks-back-only':
       'api/log-streams/log-streams: log stream: a seek sends again from there, never further on',
     'log-stream-drained-before-change':

@@ -104,6 +104,33 @@ export const mutants = [
     notice: 'api/members/suspend: suspension: whoever resumes a member is not decided for by them',
   },
   {
+    name: 'an admin signs in as a member by another address, and decides for them',
+    tag: 'address-by-another-ties',
+    notice: 'api/sso/second-person: is tied to whoever changed their address',
+  },
+  {
+    name: 'no policy holds another address of a member',
+    tag: 'address-by-another-held',
+    change: { from: 'by !== after?.id && isReaddressed(before, after)', to: 'false' },
+    notice: 'api/sso/second-person: is tied to whoever changed their address',
+  },
+  {
+    name: 'an owner frees the links of a member, signs in as them, and decides for them',
+    tag: 'unlinking-ties',
+    notice: 'api/sso/second-person: is tied to whoever freed their links',
+  },
+  {
+    name: 'no policy holds that links of a member are freed',
+    tag: 'freed-link-held',
+    change: { from: "operations: ['member.change']", to: "operations: ['secret.delete']" },
+    notice: 'api/sso/second-person: is tied to whoever freed their links',
+  },
+  {
+    name: 'an administrator invites and removes people until the organisation is full of them',
+    tag: 'former-members-bounded',
+    notice: 'api/members/readmit: past the most addresses that are remembered',
+  },
+  {
     name: 'an owner alone lets a suspended decider act again',
     tag: 'resumption-held',
     change: { from: 'isSuspended(before) && !isSuspended(after)', to: 'false' },

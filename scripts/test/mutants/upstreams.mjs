@@ -29,6 +29,30 @@ export const mutants = [
     'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,
   }),
   {
+    name: 'a long header hides the body of a held call from those who decide',
+    tag: 'held-call-shown-whole',
+    change: { from: '(!row || areShownWhole(factsOf(call, row)))', to: 'true' },
+    notice: 'api/upstreams/use-route: no header hides the body from those who decide',
+  },
+  {
+    name: 'the approval of a GET opens a WebSocket',
+    tag: 'approved-get-opens-no-websocket',
+    change: { from: 'isWebSocket ?', to: 'false ?' },
+    notice: 'api/upstreams/use-route: that of a GET sends it, and opens no WebSocket',
+  },
+  {
+    name: 'a WebSocket is opened again and again under one approval',
+    tag: 'websocket-approved-once',
+    change: { from: 'isOnce: input.isWebSocket', to: 'isOnce: false' },
+    notice: 'api/upstreams/use-route: that of a GET sends it, and opens no WebSocket',
+  },
+  {
+    name: 'agents below agents each have the calls of a root',
+    tag: 'uses-counted-for-quota-root',
+    change: { from: 'quotaRootOf(core, caller)', to: 'caller.root' },
+    notice: `${USE} rate limit: one root has 25 calls at a time, and a place is free once a call has ended`,
+  },
+  {
     name: 'a call may use an expired secret',
     tag: 'use-of-readable-secrets',
     change: { from: 'readable(secret, now) ?? revokedVersion', to: 'revokedVersion' },

@@ -15,6 +15,7 @@ import {
   type SecretRow,
   type ShareRow,
   type SsoConnectionRow,
+  type SsoLinkRow,
   type TeamMemberRow,
   type UpstreamRow,
 } from '../../db/schema';
@@ -130,6 +131,10 @@ export function effectsOf(
           ? []
           : [{ ...ofTeam(row.team_id, change.before ? [change.before] : []), adds: change.after !== null }];
       }
+      case 'sso_link':
+        return change.before && !change.after && !removed.has(change.before.member_id)
+          ? [ofFreedLink(change.before)]
+          : [];
       case 'sso_connection':
         return change.after ? ofSsoConnection(change.before, change.after) : [];
       case 'grant':
@@ -319,8 +324,15 @@ const becomesDecider = (before: MemberRow | null, after: MemberRow): boolean =>
   (!before || !decides(before.role) || isWidened(before, after) || isResumed(before, after));
 
 /**
- * The effect of inviting a member, changing a role or its environments, creating an enrolment link for
- * someone else, or removing, suspending or resuming a member.
+ * Whether a member has another address. By single sign-on, a member without a passkey or a link is whoever
+ * has it.
+ */
+export const isReaddressed = (before: MemberRow | null, after: MemberRow | null): boolean =>
+  before !== null && after !== null && before.email.toLowerCase() !== after.email.toLowerCase();
+
+/**
+ * The effect of inviting a member, changing a role or its environments, creating an enrolment link or setting
+ * the address for someone else, or removing, suspending or resuming a member.
  */
 function ofMember(before: MemberRow | null, after: MemberRow | null, by: string): Effect[] {
   const isRole = before?.role !== after?.role || hasMoved(before, after) || isResumed(before, after);
@@ -332,7 +344,9 @@ function ofMember(before: MemberRow | null, after: MemberRow | null, by: string)
     by !== after.id;
   // Whoever makes a suspension theirs decides who may lift it.
   const isSuspension = before && after && isSuspended(after) && before.suspended_by !== after.suspended_by;
-  if (!isRole && !isEnrolment && !isSuspension) return [];
+  // safety: address-by-another-held
+  const isAddress = by !== after?.id && isReaddressed(before, after);
+  if (!isRole && !isEnrolment && !isSuspension && !isAddress) return [];
   const targets = before ? [before] : [];
   const environments = either(before, after);
   // Removing or suspending a member gives no access and may be urgent: it needs approval only if a policy
@@ -352,6 +366,14 @@ function ofMember(before: MemberRow | null, after: MemberRow | null, by: string)
     },
   ];
 }
+
+/** The effect of freeing a link: the member is then whoever signs in with the address. */
+const ofFreedLink = (before: SsoLinkRow): Effect => ({
+  // safety: freed-link-held
+  operations: ['member.change'],
+  reach: 'all',
+  targets: [{ id: before.id, revision: before.revision }],
+});
 
 /** Whether the environments of a member's role are others than before. */
 export const hasMoved = (before: MemberRow | null, after: MemberRow | null): boolean =>

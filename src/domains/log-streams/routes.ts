@@ -61,7 +61,7 @@ export const logStreamRoutes: DeclaredRoute[] = [
       'Sends the audit log to Splunk, Datadog, an S3-compatible bucket, an OTLP or an HTTPS endpoint as it grows, in order, each entry at least once. Needs `audit:read` and `webhooks:write`, without limits to environments or names. Credentials are encrypted and never returned.',
     body: { schema: wire.LogStreamIn },
     answers: { 201: wire.LogStreamMade },
-    refusals: ['LIMIT_REACHED'],
+    refusals: ['LIMIT_REACHED', 'CONFLICT'],
     prepare({ body }, context) {
       const { name, kind, config, format = 'svc', from = 'now', enabled = true } = body;
       const id = newId('log');

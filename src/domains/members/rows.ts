@@ -36,5 +36,5 @@ export const formerMember = rowKind('former_member', {
   table: formerMembers,
   space: () => '',
   key: (row) => row.email,
-  quota: 'one for each address whose member a person removed',
+  quota: 'one for each address whose member a person removed; past formerQuota nobody is added',
 });

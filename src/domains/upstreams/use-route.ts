@@ -219,6 +219,8 @@ function portsOf(use: Use, ask: Ask, begun: Begun, plan: UsePlan, asked: number)
   return { ports, stop };
 }
 
+const emptied = (body: Uint8Array): Uint8Array | null => (body.length > 0 ? body : null);
+
 /** Forwards a call that the gate let through. */
 async function forwarded(use: Use, ask: Ask, begun: Begun, { body, asked }: Judged) {
   const { incoming, call, path } = use;
@@ -237,7 +239,8 @@ async function forwarded(use: Use, ask: Ask, begun: Begun, { body, asked }: Judg
   const { ports, stop } = portsOf(use, ask, begun, plan, asked);
   const given = {
     call: { ...call, path: behindBase(upstream.base_url, call) ?? call.path },
-    body: body ?? (request.body as ReadableStream<Uint8Array> | null),
+    // A GET has no body at all, not an empty one.
+    body: body ? emptied(body) : (request.body as ReadableStream<Uint8Array> | null),
     // Who asks by the whole URL follows references in the same way.
     route:
       call.origin === undefined ? `${base}${API}/orgs/${path.org}/use/${upstream.name}` : upstream.base_url,

@@ -166,7 +166,7 @@ export function ineligible(
   const ties = tiesOf(core, now);
   // safety: tied-member-decides-nothing
   if (accountable.some((one) => ties.tied(one, member.id)))
-    return 'Within the last seven days you or the requester invited, re-enrolled or promoted the other, or added them to an approving team, directly or through other members. Another approver can decide, or you once seven days have passed.';
+    return 'Within the last seven days you or the requester invited, re-enrolled or promoted the other, changed their address, freed their links, or added them to an approving team, directly or through other members. Another approver can decide, or you once seven days have passed.';
   // safety: granter-decides-nothing
   return isGranted(core, approval, member.id)
     ? 'A grant of yours reaches the requester, or one of theirs reaches you. Another approver can decide, or you once the grant has ended.'

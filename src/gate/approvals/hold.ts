@@ -35,7 +35,7 @@ import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { isOfOneCredential, isRepeatable, repeatedBy } from './repeats';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow } from './row';
-import { callFact, encryptFacts, factsOf } from './shown';
+import { callFact, encryptFacts, factsOf, hidesGroups } from './shown';
 import { isRequesterGone, isVoid } from './state';
 
 type Policy = CompiledPolicy<'approval'>;
@@ -81,6 +81,7 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
       shows: made.shows,
       doers: made.doers,
       isWriting: made.uses?.isWriting,
+      isOnce: made.uses?.isOnce,
     },
     now,
   );
@@ -365,6 +366,10 @@ function isStillGood(
   return row.status !== 'approved' || !lacksDecisions(core, row, policies, now);
 }
 
+const tooManyGroups = refuse('LIMIT_REACHED', {
+  message: 'The mappings of this connection are too long to be shown to approvers. Send fewer at a time.',
+});
+
 /** Records that a request waits, or finds the existing approval. */
 function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Policy[], now: number): Held {
   const { core, ask, caller } = call;
@@ -381,10 +386,10 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
     });
   const put = insertion(call, 'approval', newRow(call, asked, asking, policies, now));
   const row = put.row as ApprovalRow;
-  const sealed = encryptFacts(answerKeyOf(call), ask.org, row.id, [
-    ...callFact(asked.call),
-    ...factsOf(core, asking.effects, asking.changes, asking.shows),
-  ]);
+  const facts = factsOf(core, asking.effects, asking.changes, asking.shows);
+  if (hidesGroups(asking.changes, facts)) return tooManyGroups;
+  const shown = [...callFact(asked.call), ...facts];
+  const sealed = encryptFacts(answerKeyOf(call), ask.org, row.id, shown);
   const payer = quotaRootOf(core, caller);
   if (!approvalDetails(core).hasRoom(payer, sealed.length))
     return refuse('LIMIT_REACHED', {

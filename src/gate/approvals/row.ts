@@ -32,6 +32,8 @@ export interface Asking {
   doers?: readonly Doer[] | undefined;
   /** A call of an upstream that can change something there. */
   isWriting?: boolean | undefined;
+  /** One whose approval is never repeated: deciders are not shown all of it. */
+  isOnce?: boolean | undefined;
 }
 
 /** The row of a new request. */
@@ -139,10 +141,13 @@ function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, des
   return `${who} asks to ${what}.`;
 }
 
-function policiesThen(policies: readonly Policy[], { changes, isWriting = false }: Asking): HoldingPolicy[] {
+function policiesThen(
+  policies: readonly Policy[],
+  { changes, isWriting = false, isOnce = false }: Asking,
+): HoldingPolicy[] {
   // A sync reads too, but it is a change: it sends.
   // safety: only-reads-repeated
-  const isRead = changes.length === 0;
+  const isRead = changes.length === 0 && !isOnce;
   return policies
     .map(
       ({

@@ -2,7 +2,7 @@
 // words. Invariant: no fact contains a value or a credential, but for what a requester writes in
 // X-Access-Call; every kind of row whose change can be held has facts, whichever route changes it.
 
-import type { Change, Effect } from '../../auth/policies/effects';
+import { type Change, type Effect, isReaddressed } from '../../auth/policies/effects';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import {
@@ -16,6 +16,7 @@ import {
   type SecretRow,
   type ShareRow,
   type SsoConnectionRow,
+  type SsoLinkRow,
   type TeamMemberRow,
   type UpstreamRow,
 } from '../../db/schema';
@@ -29,6 +30,13 @@ import { slugOf } from '../request/target';
 /** The most characters of one fact, and of all. */
 const MOST_FACT = 8000;
 const MOST_ALL = 48_000;
+
+/** How many characters facts have. */
+const lengthOf = (facts: readonly Fact[]): number =>
+  facts.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
+
+/** Whether deciders are shown all of these, and not just how many more there are. */
+export const areShownWhole = (facts: readonly Fact[]): boolean => lengthOf(facts) <= MOST_ALL;
 /** Secrets and changed rows that are shown one by one. */
 const MOST_EACH = 20;
 
@@ -42,6 +50,15 @@ function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = /[\uD800-\uDBFF]/.test(text[most - 2] ?? '') ? most - 2 : most - 1;
   return `${text.slice(0, end)}…`;
+}
+
+/** A text as several facts if it is too long for one: what comes last is shown as well. */
+function inPieces(name: string, text: string): Fact[] {
+  // safety: given-roles-shown-whole
+  const count = Math.max(1, Math.ceil(text.length / MOST_FACT));
+  return Array.from({ length: count }, (_, n) => text.slice(n * MOST_FACT, (n + 1) * MOST_FACT)).flatMap(
+    (piece, n) => fact(n > 0 ? `${name}, part ${n + 1}` : name, piece),
+  );
 }
 
 /** A list in words, with the number of entries that do not fit. */
@@ -83,7 +100,7 @@ function differences<T extends object>(before: T, after: T, fields: readonly (ke
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
     .flatMap((field) => [
       ...fact(`${field} before`, text(before[field])),
-      ...fact(`${field} after`, text(after[field])),
+      ...inPieces(`${field} after`, text(after[field])),
     ]);
 }
 
@@ -177,8 +194,9 @@ function ofMember(core: Core, before: MemberRow | null, after: MemberRow | null)
     isSuspended(before) === isSuspended(after)
       ? []
       : [...held, ...fact('Change', isSuspended(after) ? 'suspended' : 'resumed')];
+  const address = isReaddressed(before, after) ? fact('Email after', after.email) : [];
   const grants = fact('Grants of the member', grantsInWords(core, before.id));
-  return [...who, ...roles, ...places, ...states, ...grants];
+  return [...who, ...address, ...roles, ...places, ...states, ...grants];
 }
 
 /**
@@ -264,6 +282,16 @@ function ofScimToken(core: Core, { connection: id, end_credentials }: ScimToken)
   ];
 }
 
+/** An identity that is no longer the member's: the address says who is. */
+function ofFreedLink(core: Core, { member_id, issuer, subject }: SsoLinkRow): Fact[] {
+  const member = core.rows.get('member', member_id);
+  return [
+    ...fact('Member', member?.name ?? member_id),
+    ...fact('Email', member?.email),
+    ...fact('Link freed', `${subject} of ${issuer}`),
+  ];
+}
+
 /** What a connection to an identity provider gives, to whom, as names. */
 const connectionInWords = (core: Core, row: SsoConnectionRow) => ({
   Issuer: row.config.issuer,
@@ -295,7 +323,7 @@ function ofSsoConnection(core: Core, before: SsoConnectionRow | null, after: Sso
 
 const factOf = (name: string, value: unknown): Fact[] =>
   Array.isArray(value)
-    ? fact(name, listInWords(value))
+    ? inPieces(name, value.join(', '))
     : fact(name, value == null ? null : typeof value === 'string' ? value : JSON.stringify(value));
 
 const ofHeld = (core: Core, row: CredentialRow): Fact[] => [
@@ -324,6 +352,8 @@ function ofChange(core: Core, change: Change): Fact[] {
       return ofTeamMember(core, after !== null, (change.after ?? change.before) as TeamMemberRow);
     case 'grant':
       return change.after && !before ? ofGrant(core, change.after) : [];
+    case 'sso_link':
+      return change.before ? ofFreedLink(core, change.before) : [];
     case 'sso_connection':
       return change.after ? ofSsoConnection(core, change.before, change.after) : [];
     case 'upstream':
@@ -385,8 +415,15 @@ export function factsOf(
     length += name.length + value.length;
     return length > MOST_ALL;
   });
-  return past < 0 ? all : [...all.slice(0, past), ...fact('Further facts', all.length - past)];
+  return past < 0 ? all : [...all.slice(0, past), ...fact(FURTHER, all.length - past)];
 }
+
+const FURTHER = 'Further facts';
+
+/** Whether what a connection gives to whom is not shown whole: a group could be hidden among others. */
+export const hidesGroups = (changes: readonly Change[], facts: readonly Fact[]): boolean =>
+  // safety: connection-shown-whole
+  changes.some(({ kind }) => kind === 'sso_connection') && facts.at(-1)?.name === FURTHER;
 
 /** Encrypts facts for an approval. */
 export const encryptFacts = (

@@ -6,6 +6,7 @@
 import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/policies/ties';
 import { idPrefixes } from '../../db/ids';
 import type { ApprovalConfig, MemberRow, SsoConnectionRow, StoredTie, TeamMemberRow } from '../../db/schema';
+import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
 import { accountableFor, accountableOf } from '../identity/accountable';
 import { membersOfTeam } from '../identity/team-members';
@@ -193,10 +194,19 @@ const MOST_KEPT = 1000;
 
 /** Whether so many new members were removed lately that nobody else can be invited. */
 // safety: kept-ties-bounded
-export const isKeeperFull = (core: Rows, now: number): boolean =>
+const isKeeperFull = (core: Rows, now: number): boolean =>
   (keeperOf(core, null)?.connections ?? []).filter(
     ([, at, other]) => other !== undefined && isRecent(at, now),
   ).length >= MOST_KEPT;
+
+/** 409 while nobody else can be brought in. */
+export const mayBringIn = (core: Rows, now: number): Refusal | null =>
+  isKeeperFull(core, now)
+    ? refuse('LIMIT_REACHED', {
+        message:
+          'Too many members were added and removed in the last seven days. Wait some days before you add more.',
+      })
+    : null;
 
 // ---------------------------------------------------------------- grants
 

@@ -51,7 +51,7 @@ export interface Plan {
   /** Secrets whose values are sent out with it. */
   reveals?: SecretRow[];
   /** Secrets that are used through an upstream, and whether the call can change something there. */
-  uses?: { upstream: UpstreamRow; secrets: SecretRow[]; isWriting: boolean };
+  uses?: { upstream: UpstreamRow; secrets: SecretRow[]; isWriting: boolean; isOnce: boolean };
   /** Keeps what the audit entry will say, instead of writing it: its outcome is not known yet. */
   intent?(core: Core, draft: Draft): void;
   /** Those for whom it is made, besides its caller: approval policies judge them together. */

@@ -38,6 +38,34 @@ it('approval: deciders are shown to which groups a connection gives what', async
   expect(details).not.toHaveProperty('Issuer after');
 });
 
+it('approval: many groups hide none from those who decide', async () => {
+  const { o, ann } = await newOffice();
+  const connection = await addConnection(o);
+  await newApprovalPolicy(o, ['member.change']);
+  const given = (count: number) =>
+    ann.o.patch(`/sso-connections/${connection}`, {
+      role_mappings: Array.from({ length: count }, (_, n) => ({
+        group: `${n}`.padEnd(250, 'x'),
+        role: n === count - 1 ? 'admin' : 'viewer',
+        environments: ['production', 'staging', 'development'],
+      })),
+    });
+  const details = await detailsOf(ann.o, approvalIn(await given(60)).id);
+  expect(Object.values(details).join('')).toContain(`${'59'.padEnd(250, 'x')}: admin`);
+  expect(codeOf(await given(100))).toEqual([403, 'APPROVAL_REQUIRED']);
+  const long = { environments: [] as string[] };
+  for (let n = 0; n < 20; n++)
+    long.environments.push(
+      (await o.post('/environments', { name: 'e', slug: `e-${n}`.padEnd(40, 'x') })).json.slug,
+    );
+  const mapping = { group: 'g', role: 'viewer', ...long };
+  const role_mappings = Array.from({ length: 80 }, (_, n) => ({ ...mapping, group: `g${n}` }));
+  expect(codeOf(await ann.o.patch(`/sso-connections/${connection}`, { role_mappings }))).toEqual([
+    409,
+    'LIMIT_REACHED',
+  ]);
+});
+
 it('approval: one of a SCIM token is void once a team of its connection gives more', async () => {
   const { o, ann } = await newOffice();
   const team = await newTeam(o);

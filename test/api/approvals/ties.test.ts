@@ -11,6 +11,7 @@ import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { newGrant, newTeam } from '../../support/people';
+import { newIdp, person } from '../../support/scim';
 import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, newSecret, send, useWorld } from '../../support/world';
@@ -166,6 +167,8 @@ it('tie: those of removed members are bounded', async () => {
   }));
   const invite = (email: string) => ann.o.post('/members', { email, name: 'New', role: 'viewer' });
   expect(codeOf(await invite('x@example.com'))).toEqual([409, 'LIMIT_REACHED']);
+  const idp = await newIdp(o);
+  expect((await idp.post('/Users', person())).status).toBe(409);
   faults.clock = Date.now() + 8 * DAY;
   await ann.login();
   expect((await invite('x@example.com')).status).toBe(201);

@@ -385,6 +385,20 @@ describe('log streams: changes', () => {
     expect((await o.patch(`/log-streams/${stream.id}`, { config: configOf('https') })).status).toBe(200);
   });
 
+  it('log stream: deleted ones that still get entries are bounded', async () => {
+    const o = await newOrg();
+    const made = async () => {
+      const answer = await create(o, 'https', configOf('https'));
+      if (answer.status === 201) expect((await o.del(`/log-streams/${answer.json.id}`)).status).toBe(204);
+      return codeOf(answer);
+    };
+    for (let n = 0; n < 20; n++) expect(await made()).toEqual([201, undefined]);
+    expect(await made()).toEqual([409, 'CONFLICT']);
+    later(2 * MINUTE);
+    await sendAll(o);
+    expect(await made()).toEqual([201, undefined]);
+  });
+
   it('log stream: a seek sends again from there, never further on', async () => {
     const o = await newOrg();
     const stream = await newStream(o, 'https', { from: 'beginning' });

@@ -1,12 +1,15 @@
 // Members whom a person removed: SCIM makes none of them anew until an owner readmits the address.
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { formerQuota } from '../../../src/domains/members/gate/former';
 import { signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
 import { newMember } from '../../support/people';
 import { newIdp, newUser, person } from '../../support/scim';
+import { claimsOf, connected, newSsoBrowser } from '../../support/sso-signin';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();
+afterEach(() => vi.unstubAllGlobals());
 
 const at = (email: string) => ({ userName: email, emails: [{ primary: true, value: email }] });
 
@@ -64,6 +67,27 @@ describe('readmission', () => {
     expect((await idp.post('/Users', person(at('eve@example.com')))).status).toBe(409);
     expect((await o.post('/members/readmit', { email: 'eve@example.com' })).status).toBe(204);
     expect((await idp.post('/Users', person(at('eve@example.com')))).status).toBe(201);
+  });
+
+  it('readmission: past the most addresses that are remembered, nobody is added until one is readmitted', async () => {
+    const { o, provider, at: address } = await connected({ jit: 1 });
+    const { most } = formerQuota;
+    formerQuota.most = 1;
+    onTestFinished(() => {
+      formerQuota.most = most;
+    });
+    const first = await newMember(o);
+    const second = await newMember(o);
+    expect((await o.del(`/members/${first.id}`)).status).toBe(200);
+    const invited = () => o.post('/members', { email: 'x@example.com', name: 'X', role: 'viewer' });
+    expect(codeOf(await invited())).toEqual([409, 'LIMIT_REACHED']);
+    expect((await (await newIdp(o)).post('/Users', person())).status).toBe(409);
+    expect((await newSsoBrowser().signIn(provider, claimsOf(address('bea')))).status).toBe(403);
+    // A removal is never refused.
+    expect((await o.del(`/members/${second.id}`)).status).toBe(200);
+    for (const { email } of [first, second])
+      expect((await o.post('/members/readmit', { email })).status).toBe(204);
+    expect((await invited()).status).toBe(201);
   });
 
   it('readmission: an owner does it, for their own organisation alone', async () => {

@@ -16,7 +16,7 @@ import {
   newSsoBrowser,
 } from '../../support/sso-signin';
 import { DAY } from '../../support/time';
-import { type Caller, useWorld } from '../../support/world';
+import { type Caller, codeOf, useWorld } from '../../support/world';
 
 useWorld();
 afterEach(() => vi.unstubAllGlobals());
@@ -141,6 +141,51 @@ it('single sign-on: whoever changed what a connection gives stays tied to its pe
   expect(await memberOf(other, claimsOf(at('bea')))).toBe(bea);
   const now = await inCore(o, (core) => core.rows.get('member', bea)?.provisioned?.connection);
   expect([now, await isTied(bea)]).toEqual([next, true]);
+});
+
+describe('single sign-on: a member whom somebody lets another identity sign in as', () => {
+  const isTied = (o: Caller, one: string, other: string) =>
+    inCore(o, (core) => tiesOf(core, Date.now()).tied(one, other));
+  const heldBy = (o: Caller) =>
+    o.post('/policies', {
+      name: 'people',
+      kind: 'approval',
+      config: { operations: ['member.change'], required: 1, approvers: { role: 'owner' } },
+    });
+
+  it('is tied to whoever changed their address, and a policy holds that', async () => {
+    const { o, at } = await connected();
+    const eve = await enrolled(o, at('eve'), 'admin');
+    const bob = await newMember(o, 'developer', { email: at('bob') });
+    await inCore(o, (core) => {
+      for (const id of [eve.id, bob.id])
+        core.rows.put('member', { ...(core.rows.get('member', id) as MemberRow), connections: [] });
+    });
+    const change = (fields: object) => eve.browser.o.patch(`/members/${bob.id}`, fields);
+    expect((await change({ name: 'Bob', email: at('BOB') })).status).toBe(200);
+    expect(await isTied(o, eve.id, bob.id)).toBe(false);
+    expect((await change({ email: at('other') })).status).toBe(200);
+    expect(await isTied(o, eve.id, bob.id)).toBe(true);
+    // Their own address ties nobody, and no policy holds it.
+    expect((await heldBy(o)).status).toBe(201);
+    expect((await eve.browser.o.patch(`/members/${eve.id}`, { email: at('eva') })).status).toBe(200);
+    expect(codeOf(await change({ email: at('third') }))).toEqual([403, 'APPROVAL_REQUIRED']);
+  });
+
+  it('is tied to whoever freed their links, and a policy holds that', async () => {
+    const { o, owner, provider, at } = await connected({ jit: 1 });
+    const bea = await memberOf(provider, claimsOf(at('bea')));
+    await inCore(o, (core) => {
+      core.rows.put('member', { ...(core.rows.get('member', bea) as MemberRow), connections: [] });
+    });
+    const ann = await ownerId(o);
+    expect(await isTied(o, ann, bea)).toBe(false);
+    expect((await owner.o.del(`/members/${bea}/links`)).status).toBe(204);
+    expect(await isTied(o, ann, bea)).toBe(true);
+    expect((await heldBy(o)).status).toBe(201);
+    await memberOf(provider, claimsOf(at('bea')));
+    expect(codeOf(await owner.o.del(`/members/${bea}/links`))).toEqual([403, 'APPROVAL_REQUIRED']);
+  });
 });
 
 describe('single sign-on: an approval policy', () => {

@@ -265,4 +265,36 @@ describe('calls of upstreams', () => {
     expect((await use(asked, name, '/v1/charges', more('amount=5', approved))).status).not.toBe(200);
     expect(sent).toHaveLength(1);
   });
+
+  it('approval: that of a GET sends it, and opens no WebSocket, whose own serves once', async () => {
+    const { o, ann, asked } = await newOffice();
+    const { name } = await newUpstream(o);
+    const repeating = { max_valid_seconds: 3600, repeat_writes: true };
+    await newApprovalPolicy(o, ['secret.use'], { config: repeating });
+    const { id } = approvalIn(await use(asked, name));
+    const ofSocket = approvalIn(await use(asked, name, undefined, { headers: { Upgrade: 'websocket' } })).id;
+    expect((await ann.o.get(`/approvals/${ofSocket}`)).json.max_valid_seconds).toBe(0);
+    expect((await ann.o.post(`/approvals/${id}/approve`, { valid_for_seconds: 600 })).status).toBe(200);
+    const under = { 'Approval-Id': id };
+    const opening = await use(asked, name, undefined, { headers: { Upgrade: 'websocket', ...under } });
+    expect(codeOf(opening)).toEqual([409, 'APPROVAL_MISMATCH']);
+    for (let n = 0; n < 2; n++)
+      expect((await use(asked, name, undefined, { headers: under })).status).toBe(200);
+    expect(sent.map(({ method, body }) => [method, body])).toEqual(Array(2).fill(['GET', '']));
+  });
+
+  it('approval: no header hides the body from those who decide', async () => {
+    const { o, ann, asked } = await newOffice();
+    const { name } = await newUpstream(o);
+    await newApprovalPolicy(o, ['secret.use']);
+    const padded = (length: number, body: string) =>
+      use(asked, name, undefined, { method: 'POST', body, headers: { 'X-Pad': 'a'.repeat(length) } });
+    expect(codeOf(await padded(50_000, 'amount=5'))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await padded(18_000, 'b'.repeat(30_000)))).toEqual([409, 'LIMIT_REACHED']);
+    const { id } = approvalIn(await padded(40_000, 'amount=5'));
+    expect((await ann.o.get(`/approvals/${id}`)).json.shown).toContainEqual({
+      name: 'Body',
+      value: 'amount=5',
+    });
+  });
 });

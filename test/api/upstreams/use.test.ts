@@ -475,6 +475,10 @@ describe('use: rates', () => {
     const all = [];
     for (let n = 0; n < 25; n++) all.push(await intentOf(o, name));
     expect((await begin(o, name)).code).toBe('RATE_LIMITED');
+    // What a root creates counts for it.
+    const { o: agent } = await newAgent(o, { scopes: ['*'] });
+    const { o: below } = await newAgent(agent, { scopes: ['secrets:use'] });
+    expect((await begin(below, name)).code).toBe('RATE_LIMITED');
     expect((await begin(other, name)).code).toBeUndefined();
     const [first = ''] = all;
     await answer(o, first);
@@ -573,7 +577,12 @@ describe('use: approvals', () => {
       for (const answer of held) expect(approvalIn(answer).operation).toBe(operation);
       const [made] = held;
       const seen = JSON.stringify((await o.get(`/approvals/${approvalIn(made as Answer).id}`)).json);
-      for (const shown of ['https://api.example.com', 'Bearer {{KEY}}', '/v1/*'])
+      for (const shown of [
+        'https://api.example.com',
+        'Bearer {{KEY}}',
+        '/v1/*',
+        'which sends KEY to api.example.com',
+      ])
         expect(seen).toContain(shown);
       expect((await o.patch(`/upstreams/${id}`, { rate_limit: 5 })).status).toBe(200);
       expect((await o.post('/upstreams', upstreamIn('FREE'))).status).toBe(201);

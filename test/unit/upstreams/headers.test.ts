@@ -105,8 +105,9 @@ describe('approval of a call', () => {
     query: '?b',
     headers: [] as [string, string][],
     body: utf8('c'),
+    isWebSocket: false,
   };
-  it('approval: the digest covers method, path, query, headers and body', () => {
+  it('approval: the digest covers method, path, query, headers, body and whether it opens a WebSocket', () => {
     const base = useDigest(call);
     for (const other of [
       { method: 'PUT' },
@@ -116,6 +117,7 @@ describe('approval of a call', () => {
       { headers: [['accept-profile', 'private']] as [string, string][] },
       { body: utf8('d') },
       { path: '/v1/a?', query: 'b' },
+      { isWebSocket: true },
     ])
       expect(useDigest({ ...call, ...other })).not.toBe(base);
   });

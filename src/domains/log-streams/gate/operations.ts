@@ -15,7 +15,7 @@ import { logStreamOut } from '../wire';
 import { deliver, disable } from './deliver';
 import { mayRun, whole } from './maker';
 import { positionMac, restore } from './positions';
-import { MOST_DRAINS, states } from './states';
+import { MOST_DRAINS, MOST_GONE, states } from './states';
 
 const target = ({ ask }: Call<unknown>): string => namedId(ask, 'log_stream');
 const find = (call: Call<unknown>): LogStreamRow | null => call.core.rows.get('log_stream', target(call));
@@ -63,6 +63,10 @@ const madeBy = ({ core, ask, caller }: Call<unknown>) => ({
   generation: core.rows.get('org', ask.org)?.generation ?? 0,
 });
 
+const leaving = refuse('CONFLICT', {
+  message: 'Deleted log streams are still sent their last entries. Repeat the request in a minute.',
+});
+
 /** After which sequence a new stream begins. */
 function beginsAfter(core: Core, from: CreateInput['from']): number | Refusal {
   const head = core.auditLog.head().sequence;
@@ -85,6 +89,8 @@ const create: Operation<CreateInput> = {
     plan(call, now) {
       const { core, ask, caller } = call;
       const { from, enabled, ...fields } = call.input;
+      // safety: deleted-log-streams-bounded
+      if (states(core).gone() >= MOST_GONE) return leaving;
       const starts_after = beginsAfter(core, from);
       if (typeof starts_after !== 'number') return starts_after;
       const put = insertion(call, 'log_stream', {

@@ -58,6 +58,9 @@ const DRAIN_RETRY = 5000;
 /** How many earlier targets of a stream may wait. */
 export const MOST_DRAINS = 10;
 
+/** How many deleted streams may still get their last entries before one is made. */
+export const MOST_GONE = 20;
+
 /** Entries of `beginning` and `seek` are sent at this rate, in bytes a minute. */
 export const CATCH_UP = 10_000_000;
 export const MINUTE = 60_000;
@@ -66,6 +69,8 @@ export const MOST_BATCH = 1_048_576;
 export interface States {
   get(id: string): StreamState | null;
   all(): StreamState[];
+  /** How many are of deleted streams. */
+  gone(): number;
   begin(id: string, position: number, catchUp: number): void;
   set(id: string, fields: Partial<StreamState>): void;
   /** Marks a batch as under way. Returns its lease. */
@@ -150,6 +155,7 @@ export function createStates(sql: SqlStorage): States {
   return {
     get: (id) => rows<StreamState>('select * from log_stream_states where id = ?', id)[0] ?? null,
     all: () => rows<StreamState>('select * from log_stream_states'),
+    gone: () => rows<{ n: number }>('select count(*) n from log_stream_states where gone = 1')[0]?.n ?? 0,
     begin: (id, position, catchUp) =>
       void sql.exec(
         'insert or ignore into log_stream_states (id, position, catch_up) values (?, ?, ?)',

@@ -4,7 +4,8 @@ import { tuple } from '../../../crypto/bytes';
 import { sha256 } from '../../../crypto/digest';
 import { idOf, idPrefixes } from '../../../db/ids';
 import type { FormerMemberRow, MemberRow } from '../../../db/schema';
-import { refuse } from '../../../errors';
+import { type Refusal, refuse } from '../../../errors';
+import { mayBringIn } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
 import type { Call, Operation } from '../../../gate/request/call';
 import type { Put } from '../../../gate/request/plan';
@@ -12,6 +13,23 @@ import { insertion, revision } from '../../../gate/request/writes';
 
 /** The most rows that are looked through at once. */
 const AT_ONCE = 500;
+
+/**
+ * How many removed members are remembered before nobody else is added. A removal is never refused, so there
+ * may be as many more as there are members.
+ */
+export const formerQuota = { most: 10_000 };
+
+/** 409 while nobody can be added, by whatever way. */
+export function mayAdd(core: Pick<Core, 'rows'>, now: number): Refusal | null {
+  // safety: former-members-bounded
+  if (core.rows.count('former_member') >= formerQuota.most)
+    return refuse('LIMIT_REACHED', {
+      message:
+        'An organisation remembers at most 10,000 addresses of removed members. An owner can readmit some of them.',
+    });
+  return mayBringIn(core, now);
+}
 
 /** An address has one row at most: its id follows from the address. */
 function idOfAddress(email: string): string {

@@ -7,7 +7,7 @@ import { roleScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
 import { isSuspended, type MemberRow, type Role, roles } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { bringers, isKeeperFull, withTies } from '../../../gate/approvals/ties';
+import { bringers, withTies } from '../../../gate/approvals/ties';
 import type { Raised } from '../../../gate/outbox';
 import type { Operation } from '../../../gate/request/call';
 import { type ListInput, listed } from '../../../gate/request/listing';
@@ -16,7 +16,7 @@ import { insertion, revision } from '../../../gate/request/writes';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { type Status, statusOf } from '../rules';
 import { access } from './access';
-import { readmit } from './former';
+import { mayAdd, readmit } from './former';
 import { distinct, enrolment, find, idsOf, isTaken, shown } from './member';
 import { remove } from './remove';
 import { resume, suspend } from './suspend';
@@ -66,11 +66,8 @@ const create: Operation<NewInput> = {
       const unknown = unknownEnvironment(refs, environments);
       if (unknown) return unknown;
       if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
-      if (isKeeperFull(core, now))
-        return refuse('LIMIT_REACHED', {
-          message:
-            'Too many members were invited and removed in the last seven days. Wait some days before you invite more.',
-        });
+      const full = mayAdd(core, now);
+      if (full) return full;
       const put = insertion(call, 'member', {
         org_id: ask.org,
         ...fields,

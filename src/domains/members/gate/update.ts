@@ -2,7 +2,7 @@
 // somebody else has serves only for the role that they gave, where they gave it.
 
 import { mustBeConfirmed } from '../../../auth/authorize';
-import { hasMoved } from '../../../auth/policies/effects';
+import { hasMoved, isReaddressed } from '../../../auth/policies/effects';
 import { mayChangeMember, mayGiveRole, type Position } from '../../../auth/roles';
 import type { MemberRow, Role } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
@@ -69,19 +69,24 @@ export const update: Operation<UpdateInput> = {
       if (problem) return problem;
       // safety: last-owner
       if (after.role !== 'owner' && isLastOwner(core, row)) return refuse('LAST_OWNER');
+      const isTied =
+        isOther || (caller.id !== row.id && isReaddressed(row, { ...row, email: email ?? row.email }));
       const put = revision(call, 'member', row, {
         ...(email !== null && { email }),
         ...(name !== null && { name }),
         ...after,
         // A role that a person gives is theirs, whatever the member's groups are.
         ...(isOther && row.provisioned?.role && { provisioned: { ...row.provisioned, role: false } }),
-        ...(isOther && { connections: withTies(row.connections, bringers(call), now) }),
+        // safety: address-by-another-ties
+        ...(isTied && { connections: withTies(row.connections, bringers(call), now) }),
         // The inviter may still have the URL, so it stays valid only for the role they gave, where they gave
         // it.
         // safety: enrolment-for-given-role
         ...(isOther && row.invited_by !== caller.id && noEnrolment),
       });
-      const describes = describedChange(core, row, after);
+      const describes = isOther
+        ? describedChange(core, row, after)
+        : `change the address of ${row.name} to ${(put.row as MemberRow).email}`;
       return { status: 200, data: shown(call, put.row as MemberRow), writes: [put], describes };
     },
   },

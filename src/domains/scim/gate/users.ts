@@ -15,7 +15,7 @@ import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import type { Plan, Put } from '../../../gate/request/plan';
 import { namedId } from '../../../gate/request/target';
 import { insertion, revision } from '../../../gate/request/writes';
-import { formerAt, remembering } from '../../members/gate/former';
+import { formerAt, mayAdd, remembering } from '../../members/gate/former';
 import { leaving, madeBy } from '../../members/gate/left';
 import { isTaken } from '../../members/gate/member';
 import { belongings, keptTies } from '../../members/gate/remove';
@@ -190,6 +190,9 @@ export const createUser: Operation<{ id: string; change: UserChange }> = {
         return badRequest('invalidValue', 'emails is required: the user needs an address.');
       if (isInUse(call, change, id)) return IN_USE;
       if (isRemoved(call.core, email)) return REMOVED;
+      // safety: scim-kept-ties-bounded
+      const full = mayAdd(call.core, now);
+      if (full) return full;
       const connection = connectionOf(call);
       const by = connection?.id ?? null;
       const scim: ScimUser = {

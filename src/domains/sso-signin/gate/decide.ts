@@ -3,10 +3,9 @@
 // is linked to no subject; an owner, a member with a passkey and one who was linked before link with the
 // passkey alone; who was removed or suspended is not let in and not made anew.
 import type { MemberRow, SsoConnectionRow, SsoLinkRow } from '../../../db/schema';
-import { isKeeperFull } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
 import { domainOf, isDomainOf, isStopped, linkOf, memberBehind } from '../../../gate/identity/sso';
-import { formerAt, isFormerIdentity } from '../../members/gate/former';
+import { formerAt, isFormerIdentity, mayAdd } from '../../members/gate/former';
 import type { Person } from '../rules';
 
 export type Decision =
@@ -86,7 +85,7 @@ function making(core: Core, connection: SsoConnectionRow, person: Person, email:
   if (!connection.jit) return no('no member has this address');
   // safety: sso-removed-not-made-anew
   if (isFormer(core, connection, person, email)) return no('the member was removed');
-  if (isKeeperFull(core, core.now())) return no('too many members were removed lately');
+  if (mayAdd(core, core.now())) return no('too many members were removed');
   return { is: 'new', connection, email };
 }
 

@@ -4,6 +4,7 @@
 // a session that asked for it, by the identity that began it.
 import type { CredentialRow, MemberRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { bringers, withTies } from '../../../gate/approvals/ties';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { isStopped, linkIdOf, linkOf } from '../../../gate/identity/sso';
 import type { Raised } from '../../../gate/outbox';
@@ -353,15 +354,23 @@ const unlink: Operation<Record<string, never>> = {
       const member = call.core.rows.get('member', namedId(call.ask, 'member'));
       if (!member) return refuse('NOT_FOUND');
       const links = call.core.rows.within('sso_link', member.id);
+      if (links.length === 0) return { status: 204, data: null };
       return {
         status: 204,
         data: null,
         describes: `free the links of ${member.name} to identity providers`,
-        // The same identity gets the same link again, and its earlier sessions would count.
-        // safety: unlinking-ends-sessions
-        writes: sessionsOf(call, member.id)
-          .filter(({ sso }) => sso)
-          .map((row) => ending(call, row, now)),
+        writes: [
+          // Whoever has the address is the member at the next sign-in.
+          // safety: unlinking-ties
+          revision(call, 'member', member, {
+            connections: withTies(member.connections, bringers(call), now),
+          }),
+          // The same identity gets the same link again, and its earlier sessions would count.
+          // safety: unlinking-ends-sessions
+          ...sessionsOf(call, member.id)
+            .filter(({ sso }) => sso)
+            .map((row) => ending(call, row, now)),
+        ],
         deletes: links.map(({ id }) => ({ kind: 'sso_link', id })),
       };
     },

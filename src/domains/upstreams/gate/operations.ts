@@ -76,6 +76,10 @@ type Stored = Pick<
   | 'rate_limit'
 >;
 
+/** What an upstream sends where, for those who decide it. */
+const sendsInWords = ({ name, secrets, base_url }: UpstreamRow): string =>
+  `${name}, which sends ${secrets.join(', ')} to ${new URL(base_url).host}`;
+
 const create: Operation<Stored & { id: string; environment: string }> = {
   subject: ({ core, input }) => ({
     resource: input.id,
@@ -107,7 +111,8 @@ const create: Operation<Stored & { id: string; environment: string }> = {
         updated_at: now,
       });
       const row = put.row as UpstreamRow;
-      return { status: 201, data: whole(core, row), writes: [put], resource: row.id };
+      const describes = `make the upstream ${sendsInWords(row)}`;
+      return { status: 201, data: whole(core, row), writes: [put], resource: row.id, describes };
     },
   },
 };
@@ -151,7 +156,8 @@ const update: Operation<Partial<Stored>> = {
         updated_at: now,
       });
       const after = put.row as UpstreamRow;
-      return { status: 200, data: whole(core, after), writes: [put], resource: row.id };
+      const describes = `change the upstream ${sendsInWords(after)}`;
+      return { status: 200, data: whole(core, after), writes: [put], resource: row.id, describes };
     },
   },
 };

@@ -5,6 +5,7 @@ import { type Caller, USING } from '../../../auth/authorize';
 import { matches } from '../../../auth/globs';
 import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
 import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../errors';
+import { areShownWhole } from '../../../gate/approvals/shown';
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { ciphertexts } from '../../../gate/journal/ciphertexts';
@@ -13,6 +14,7 @@ import { ok } from '../../../gate/request/outcome';
 import type { Fact, Plan } from '../../../gate/request/plan';
 import { namedId, slugOf } from '../../../gate/request/target';
 import { lineageOf } from '../../../gate/rows/lineage';
+import { quotaRootOf } from '../../../gate/rows/quota-root';
 import { deliver } from '../../secrets/gate/reads';
 import { keep, keyOf, versionOf } from '../../secrets/gate/versions';
 import { readable, revokedVersion } from '../../secrets/rules';
@@ -110,6 +112,17 @@ function bodyFacts(body: string): Fact[] {
   return pieces.map((value, n) => ({ name: pieces.length > 1 ? `Body ${n + 1}` : 'Body', value }));
 }
 
+/** Whether deciders can be shown all of a call. */
+function isShownWhole(call: Call<UseCall>): boolean {
+  const row = upstreamOf(call);
+  // safety: held-call-shown-whole
+  return (call.input.whole?.shown ?? '').length <= MOST_SHOWN && (!row || areShownWhole(factsOf(call, row)));
+}
+
+const TOO_LONG = refuse('LIMIT_REACHED', {
+  message: 'This request is too long to be shown to approvers, so it cannot be approved.',
+});
+
 const isWriting = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method);
 
 function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionRow>): Plan | Refusal {
@@ -133,9 +146,12 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
   for (const version of fetched.values()) keep(core, version);
   // One request is one call, also where its first reply was lost.
   const { id } = ask.request;
+  // Not the root of approvals: agents below agents have roots of their own there.
+  // safety: uses-counted-for-quota-root
+  const root = quotaRootOf(core, caller);
   const wait = intents(core).get(id)
     ? 0
-    : intents(core).wait(now, { root: caller.root, upstream: row.id, rate: row.rate_limit });
+    : intents(core).wait(now, { root, upstream: row.id, rate: row.rate_limit });
   if (wait > 0) return refuse('RATE_LIMITED', { retry_after: Math.ceil(wait / 1000) });
   const environment = slugOf(core, row.environment_id);
   const used = placed.map(({ id, name, version }) => ({ id, name, version }));
@@ -155,7 +171,8 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
       ends_at: endsAt(call, row),
     } satisfies Begun,
     isRead: true,
-    uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method) },
+    // safety: websocket-approved-once
+    uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method), isOnce: input.isWebSocket },
     describes: `call ${input.method} ${input.path} of the upstream ${row.name}`,
     shows: factsOf(call, row),
     audit: {
@@ -170,7 +187,7 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
       },
     },
     intent(core: Core, draft: Draft) {
-      const { credential, root } = caller;
+      const { credential } = caller;
       const user = { bearer: ask.bearer, credential, root, ip: ask.request.ip, direction: directionOf(row) };
       const until = now + row.timeout_seconds * 1000 + HEARD;
       intents(core).begin({ id, upstream: row.id, user, draft, at: now, until });
@@ -220,13 +237,7 @@ const begin: Operation<UseCall> = {
     before: versionsOf,
     plan(call, now, { fetched }) {
       const made = planOf(call, now, fetched as Map<string, VersionRow>);
-      const body = call.input.whole?.shown ?? '';
-      return call.ask.approval && body.length > MOST_SHOWN
-        ? refuse('LIMIT_REACHED', {
-            message:
-              'The body of this request is too long to be shown to approvers, so it cannot be approved.',
-          })
-        : made;
+      return call.ask.approval && !isShownWhole(call) ? TOO_LONG : made;
     },
   },
 };
