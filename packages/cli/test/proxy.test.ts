@@ -346,7 +346,7 @@ describe('base URLs', () => {
     const vault = net.createServer((socket) => {
       const at = sent.push('') - 1;
       socket.on('data', (part) => {
-        sent[at] += part;
+        sent[at] = `${sent[at]}${part}`;
         socket.write('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
       });
       socket.on('error', () => {});
