@@ -455,6 +455,16 @@ describe('HTTPS proxy', () => {
     ).toThrow('have the same base URL');
   });
 
+  it.each([
+    ['a=b\0', 'https://api.example'],
+    ['__proto__', 'https://api.example'],
+    ['api', 'nonsense'],
+    ['api', 'javascript:alert(1)'],
+    ['api', 'https:///'],
+  ])('proxy: an upstream %j at %s is no answer of a vault', (name, base_url) => {
+    expect(() => targetOf({ name, base_url })).toThrow('not what a vault answers');
+  });
+
   it('proxy: a tunnel without the token, of a page, or to no host is refused', async () => {
     const before = asked;
     const wrong = { 'Proxy-Authorization': `Basic ${btoa('x:y')}` };
