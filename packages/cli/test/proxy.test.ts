@@ -416,6 +416,21 @@ describe('access', () => {
     expect([seen.length, asked]).toEqual(before);
   });
 
+  it('access: a caller that breaks off while it is refused ends nothing', async () => {
+    const ports = [baseUrl().port, new URL(program.env.HTTPS_PROXY as string).port].map(Number);
+    const heads = ['GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket', 'CONNECT a:1 HTTP/1.1'];
+    for (const head of heads)
+      for (const to of ports)
+        for (let n = 0; n < 50; n++) {
+          const socket = net.connect(to, '127.0.0.1');
+          socket.on('error', () => {});
+          await once(socket, 'connect');
+          socket.write(`${head}\r\nHost: a\r\n\r\n`, () => socket.resetAndDestroy());
+          await once(socket, 'close');
+        }
+    expect((await answered({ headers: {} })).status).toBe(403);
+  });
+
   it('access: only this machine reaches the ports', () => {
     expect(baseUrl().hostname).toBe('127.0.0.1');
     const listening = fs.readFileSync('/proc/net/tcp', 'utf8');
