@@ -74,7 +74,7 @@ const inlineOf = (binding: Binding): string => `{ ${fieldsOf(binding).join(', ')
 /** The lines of one binding in wrangler.toml. */
 export const tomlOf = (binding: Binding): string => ['[[services]]', ...fieldsOf(binding), ''].join('\n');
 
-/** The configuration with further bindings. One that is there stays; one whose name another has is refused. */
+/** The configuration with further bindings. One that is there stays. Refuses one whose name is taken. */
 export function withBindings({ file, text }: WorkerConfig, bindings: readonly Binding[]): string {
   return bindings.reduce(
     (before, binding) => (isToml(file) ? inToml(file, before, binding) : inJson(file, before, binding)),

@@ -15,6 +15,7 @@ export const mutants = [
     'use-allowed': `${USE} use: only what is allowed, of secrets that can be read, while the maker may read them`,
     'use-while-maker-may-read': `${USE} use: only what is allowed, of secrets that can be read, while the maker may read them`,
     'use-of-unknown-upstream': `${USE} permission: what is outside the bounds of a credential is refused`,
+    'use-shown-whole': `${USE} approval: a call that deciders could not be shown whole is refused`,
     'use-ends-with-credential': `${USE} revocation: an answer may not begin or go on once credential, upstream or right has ended`,
     'use-ends-with-upstream': `${USE} revocation: an answer may not begin or go on once credential, upstream or right has ended`,
     'call-begins-under-lease': `${USE} revocation: its reply waits until the Worker has broken the call off`,

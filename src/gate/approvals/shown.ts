@@ -28,7 +28,7 @@ import { membersOfTeam } from '../rows/team-members';
 
 /** The most characters of one fact, and of all. */
 const MOST_FACT = 8000;
-const MOST_ALL = 48_000;
+export const MOST_SHOWN = 48_000;
 /** Secrets and changed rows that are shown one by one. */
 const MOST_EACH = 20;
 
@@ -357,9 +357,13 @@ function ofChanges(core: Core, changes: readonly Change[]): Fact[] {
 }
 
 /**
- * What the requester says that it needs the secret for. Shown whole: it does not count towards `MOST_ALL`.
+ * What the requester says that it needs the secret for. Shown whole: it does not count towards `MOST_SHOWN`.
  */
 export const callFact = (call: string | undefined): Fact[] => fact('Call', call);
+
+/** The characters of facts. */
+export const lengthOf = (facts: readonly Fact[]): number =>
+  facts.reduce((length, { name, value }) => length + name.length + value.length, 0);
 
 /**
  * What deciders are shown of a request: what the operation says of it, and the rows that it reads and
@@ -381,9 +385,9 @@ export function factsOf(
   );
   let length = 0;
   const all = [...shows, ...ofReads(core, reads), ...ofChanges(core, changes)];
-  const past = all.findIndex(({ name, value }) => {
-    length += name.length + value.length;
-    return length > MOST_ALL;
+  const past = all.findIndex((one) => {
+    length += lengthOf([one]);
+    return length > MOST_SHOWN;
   });
   return past < 0 ? all : [...all.slice(0, past), ...fact('Further facts', all.length - past)];
 }

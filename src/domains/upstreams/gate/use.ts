@@ -5,6 +5,7 @@ import { type Caller, USING } from '../../../auth/authorize';
 import { matches } from '../../../auth/globs';
 import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
 import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../errors';
+import { lengthOf, MOST_SHOWN } from '../../../gate/approvals/shown';
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { lineageOf } from '../../../gate/identity/lineage';
@@ -99,10 +100,15 @@ const factsOf = ({ input }: Call<UseCall>, row: UpstreamRow): Fact[] => [
   ...(input.isWebSocket ? [{ name: 'Messages', value: 'not shown: they follow once it is open' }] : []),
 ];
 
+/** The start of a path, for a sentence. Deciders are shown all of it beside. */
+const shortened = (path: string): string => (path.length > 200 ? `${path.slice(0, 200)}…` : path);
+
 /** A fact is 8,000 characters at most. */
 const PIECE = 7500;
 /** The most of a body that deciders can be shown whole, beside the rest. */
-export const MOST_SHOWN = 30_000;
+const MOST_BODY = 30_000;
+const isShownWhole = ({ whole }: UseCall, facts: readonly Fact[] = []): boolean =>
+  (whole?.shown ?? '').length <= MOST_BODY && lengthOf(facts) <= MOST_SHOWN;
 function bodyFacts(body: string): Fact[] {
   const pieces = Array.from({ length: Math.ceil(body.length / PIECE) }, (_, n) =>
     body.slice(n * PIECE, (n + 1) * PIECE),
@@ -156,7 +162,7 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
     } satisfies Begun,
     isRead: true,
     uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method) },
-    describes: `call ${input.method} ${input.path} of the upstream ${row.name}`,
+    describes: `call ${input.method} ${shortened(input.path)} of the upstream ${row.name}`,
     shows: factsOf(call, row),
     audit: {
       resource: row.id,
@@ -220,13 +226,13 @@ const begin: Operation<UseCall> = {
     before: versionsOf,
     plan(call, now, { fetched }) {
       const made = planOf(call, now, fetched as Map<string, VersionRow>);
-      const body = call.input.whole?.shown ?? '';
-      return call.ask.approval && body.length > MOST_SHOWN
-        ? refuse('LIMIT_REACHED', {
-            message:
-              'The body of this request is too long to be shown to approvers, so it cannot be approved.',
-          })
-        : made;
+      // Facts past the bound are left out, and would be approved unseen.
+      // safety: use-shown-whole
+      if (call.ask.approval && !isShownWhole(call.input, 'shows' in made ? made.shows : []))
+        return refuse('LIMIT_REACHED', {
+          message: 'This request is too long to be shown to approvers, so it cannot be approved.',
+        });
+      return made;
     },
   },
 };
