@@ -251,7 +251,7 @@ export interface paths {
          * Show what needs somebody now
          * @description By urgency, with the number and the first items of each part. A part needs the scope of its list and has what that list shows to the caller; a part that the caller may not list is absent.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         *     Needs no scope.
          */
         get: operations["org_overview"];
         put?: never;
@@ -273,7 +273,7 @@ export interface paths {
          * Find by part of a name
          * @description Up to 20 of each kind, of those that its list shows to the caller. A kind that the caller may not list is absent. What is searched for is in no log and in no audit entry.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         *     Needs no scope.
          */
         get: operations["org_search"];
         put?: never;
@@ -965,7 +965,7 @@ export interface paths {
         head?: never;
         /**
          * Change the name, allowed addresses or access key of an API key
-         * @description For aws, the caller must hold all that the key holds.
+         * @description For aws, the caller must hold all that the key holds. To lift limits of a key with the scope `*` that an owner created, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`). If somebody else than an owner lifts them, the key no longer acts as an owner.
          *
          *     Needs the scope `tokens:write`.
          */
@@ -8563,7 +8563,7 @@ export interface components {
                 id: string;
                 name: string | null;
             };
-            /** @description The credential and all credentials revoked together with it, except those that had already expired. */
+            /** @description The credential and all credentials below it that are revoked now, those revoked before included. Not those that had expired. */
             revoked: {
                 kind: components["schemas"]["ContainedCredentialKind"];
                 id: string;
@@ -8849,7 +8849,7 @@ export interface components {
                     id: string;
                     name: string | null;
                 };
-                /** @description The credential and all credentials revoked together with it, except those that had already expired. */
+                /** @description The credential and all credentials below it that are revoked now, those revoked before included. Not those that had expired. */
                 revoked: {
                     kind: components["schemas"]["ContainedCredentialKind"];
                     id: string;
