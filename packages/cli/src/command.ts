@@ -99,6 +99,14 @@ export function list(text: string, flag: string): string[] {
   return parts;
 }
 
+/** Takes texts of one form. @param what what such a text is */
+export const formed =
+  (form: RegExp, what: string) =>
+  (text: string, flag: string): string => {
+    if (!form.test(text)) throw usage(`${flag} must be ${what}.`);
+    return text;
+  };
+
 export function tag(text: string, flag: string): [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw usage(`${flag} takes KEY=VALUE.`);

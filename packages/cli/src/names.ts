@@ -1,5 +1,5 @@
-// Names of secrets and of the environment variables that they become. Pure. Invariant: a name becomes the
-// same variable here as in the files that the vault generates (`svc export`).
+// Names of secrets and upstreams, and of the environment variables that secrets become. Pure. Invariant: a
+// name becomes the same variable here as in the files that the vault generates (`svc export`).
 
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/;
 
@@ -26,3 +26,6 @@ export function withoutPrefix(
   const prefix = prefixes.findLastIndex((text) => name.startsWith(text));
   return prefix < 0 ? undefined : { prefix, rest: name.slice(prefixes[prefix]?.length ?? 0) || name };
 }
+
+/** The name of an upstream. */
+export const UPSTREAM_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

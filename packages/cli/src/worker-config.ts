@@ -2,6 +2,7 @@
 // Invariants: all that is there stays as it is, comments included; a configuration that cannot be extended
 // safely is left alone.
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { applyEdits, modify, type ParseError, parse } from 'jsonc-parser';
 import { CliError, usage } from './errors.ts';
 import { readForeign } from './files.ts';
@@ -30,7 +31,7 @@ const byHand = (file: string, why: string, binding: Binding) =>
   new CliError(`${path.basename(file)} ${why}.`, {
     exit: 'conflict',
     code: 'WORKER_CONFIG',
-    next: `Add this by hand:\n${isToml(file) ? tomlOf(binding) : JSON.stringify(binding)}`,
+    next: `Write this into its services by hand: ${isToml(file) ? inlineOf(binding) : JSON.stringify(binding)}`,
   });
 
 /** Reads the configuration in a directory. */
@@ -62,18 +63,18 @@ function nameOf(text: string, name: string): string | null {
   return /^[A-Za-z0-9_.-]{1,64}$/.test(found.name) ? found.name : null;
 }
 
+const pairsOf = (texts: Record<string, string>): string[] =>
+  Object.entries(texts).map(([name, text]) => `${name} = ${JSON.stringify(text)}`);
+/** The fields of one binding, as TOML. */
+const fieldsOf = ({ props, ...texts }: Binding): string[] => [
+  ...pairsOf(texts),
+  `props = { ${pairsOf(props).join(', ')} }`,
+];
+const inlineOf = (binding: Binding): string => `{ ${fieldsOf(binding).join(', ')} }`;
 /** The lines of one binding in wrangler.toml. */
-export function tomlOf({ binding, service, entrypoint, props }: Binding): string {
-  const fields = Object.entries(props).map(([field, value]) => `${field} = ${JSON.stringify(value)}`);
-  return `[[services]]
-binding = ${JSON.stringify(binding)}
-service = ${JSON.stringify(service)}
-entrypoint = ${JSON.stringify(entrypoint)}
-props = { ${fields.join(', ')} }
-`;
-}
+export const tomlOf = (binding: Binding): string => ['[[services]]', ...fieldsOf(binding), ''].join('\n');
 
-/** The configuration with further bindings. Refuses one whose name is taken. */
+/** The configuration with further bindings. One that is there stays. Refuses one whose name is taken. */
 export function withBindings({ file, text }: WorkerConfig, bindings: readonly Binding[]): string {
   return bindings.reduce(
     (before, binding) => (isToml(file) ? inToml(file, before, binding) : inJson(file, before, binding)),
@@ -82,8 +83,9 @@ export function withBindings({ file, text }: WorkerConfig, bindings: readonly Bi
 }
 
 function inToml(file: string, text: string, binding: Binding): string {
+  if (`${text}\n`.includes(tomlOf(binding))) return text;
   const taken = new RegExp(`\\b(binding|name)\\s*=\\s*["']${binding.binding}["']`);
-  if (taken.test(text)) throw byHand(file, `already has a binding ${binding.binding}`, binding);
+  if (taken.test(text)) throw byHand(file, `already has another binding ${binding.binding}`, binding);
   // A list of tables cannot follow a list that is written in place.
   if (/^\s*services\s*=/m.test(beforeTables(text)))
     throw byHand(file, 'has its services in one list', binding);
@@ -94,8 +96,9 @@ function inJson(file: string, text: string, binding: Binding): string {
   const { services } = parse(text, [], { allowTrailingComma: true }) as { services?: unknown };
   if (services !== undefined && !Array.isArray(services))
     throw byHand(file, 'has services that are no list', binding);
+  if (services?.some((one) => isDeepStrictEqual(one, binding))) return text;
   if (services?.some((one: { binding?: unknown } | null) => one?.binding === binding.binding))
-    throw byHand(file, `already has a binding ${binding.binding}`, binding);
+    throw byHand(file, `already has another binding ${binding.binding}`, binding);
   const isTabbed = /^\t/m.test(text);
   const formattingOptions = {
     insertSpaces: !isTabbed,

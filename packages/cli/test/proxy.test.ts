@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';
 import { call, newOrg, settle } from '../../../test/packages/vault.mjs';
 import { Authority } from '../src/proxy/authority.ts';
+import { startProxy } from '../src/proxy/server.ts';
 import { chosenTargets, cut, targetOf } from '../src/proxy/targets.ts';
 import { Machine, until } from './harness.ts';
 
@@ -339,6 +340,38 @@ describe('base URLs', () => {
     expect(message).toBe(`hello ${'*'.repeat(VALUE.length)}`);
     socket.close();
   });
+
+  it('WebSocket: a body that it declares does not swallow the start of the request after it', async () => {
+    const sent: string[] = [];
+    const vault = net.createServer((socket) => {
+      const at = sent.push('') - 1;
+      socket.on('data', (part) => {
+        sent[at] = `${sent[at]}${part}`;
+        socket.write('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
+      });
+      socket.on('error', () => {});
+    });
+    const origin = `http://127.0.0.1:${await listen(vault)}`;
+    const running = await startProxy([targetOf({ name: 'openai', base_url: 'https://api.example' })], {
+      authority: await Authority.create(['api.example']),
+      token: 'svcrun0',
+      gateway: { origin, org: 'org_0', reason: undefined, token: async () => 'real', held: async () => null },
+    });
+    const { port, host } = new URL(running.urls.get('openai') as string);
+    const send = async (lines: string[]) => {
+      const socket = net.connect(Number(port), '127.0.0.1');
+      socket.write([...lines, `Host: ${host}`, 'Authorization: Bearer svcrun0', '\r\n'].join('\r\n'));
+      await once(socket.resume(), 'end');
+      socket.destroy();
+    };
+    for (const body of ['Content-Length: 50', 'Transfer-Encoding: chunked'])
+      await send(['GET /v1/a HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket', body]);
+    await send(['GET /v1/b HTTP/1.1', 'X-A: GET /api/v1/secrets HTTP/1.1', 'Connection: close']);
+    running.close();
+    vault.close();
+    expect(sent).toHaveLength(3);
+    for (const head of sent.slice(0, 2)) expect(head).not.toMatch(/content-length|transfer-encoding/i);
+  });
 });
 
 describe('access', () => {
@@ -383,6 +416,21 @@ describe('access', () => {
     expect([seen.length, asked]).toEqual(before);
   });
 
+  it('access: a caller that breaks off while it is refused ends nothing', async () => {
+    const ports = [baseUrl().port, new URL(program.env.HTTPS_PROXY as string).port].map(Number);
+    const heads = ['GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket', 'CONNECT a:1 HTTP/1.1'];
+    for (const head of heads)
+      for (const to of ports)
+        for (let n = 0; n < 50; n++) {
+          const socket = net.connect(to, '127.0.0.1');
+          socket.on('error', () => {});
+          await once(socket, 'connect');
+          socket.write(`${head}\r\nHost: a\r\n\r\n`, () => socket.resetAndDestroy());
+          await once(socket, 'close');
+        }
+    expect((await answered({ headers: {} })).status).toBe(403);
+  });
+
   it('access: only this machine reaches the ports', () => {
     expect(baseUrl().hostname).toBe('127.0.0.1');
     const listening = fs.readFileSync('/proc/net/tcp', 'utf8');
@@ -420,6 +468,16 @@ describe('HTTPS proxy', () => {
     expect(() =>
       chosenTargets([...targets, { name: 'again', base_url: 'https://A.example' }], undefined),
     ).toThrow('have the same base URL');
+  });
+
+  it.each([
+    ['a=b\0', 'https://api.example'],
+    ['__proto__', 'https://api.example'],
+    ['api', 'nonsense'],
+    ['api', 'javascript:alert(1)'],
+    ['api', 'https:///'],
+  ])('proxy: an upstream %j at %s is no answer of a vault', (name, base_url) => {
+    expect(() => targetOf({ name, base_url })).toThrow('not what a vault answers');
   });
 
   it('proxy: a tunnel without the token, of a page, or to no host is refused', async () => {

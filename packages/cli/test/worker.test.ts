@@ -69,7 +69,7 @@ service = "secrets-vault-service"
 entrypoint = "Upstream"
 props = { ${props}, upstream = "stripe-eu" }
 `);
-  expect(await refused()).toContain('already has a binding VAULT');
+  expect(await refused(['--service', 'other'])).toContain('already has another binding VAULT');
 });
 
 it('init --worker: wrangler.jsonc gets it too, in the list that is there or a new one', async () => {
@@ -84,11 +84,45 @@ it('init --worker: wrangler.jsonc gets it too, in the list that is there or a ne
     entrypoint: 'Vault',
     props: { org: at.org, trust: 'trs_6TuVw7XyZa8BcDe9FgHi0j', name: 'billing' },
   });
-  expect(await refused()).toContain('already has a binding VAULT');
+  const said = await refused(['--service', 'other']);
+  expect(said).toContain('already has another binding VAULT');
+  expect(said).toContain('{"binding":"VAULT","service":"other","entrypoint":"Vault","props":{');
   write('wrangler.jsonc', '{ "name": "billing" /* here */ }');
   await ok(['init', '--worker']);
   expect(read('wrangler.jsonc')).toContain('/* here */');
   expect(parse(read('wrangler.jsonc')).services).toHaveLength(1);
+});
+
+it.each([
+  ['wrangler.toml', TOML],
+  ['wrangler.jsonc', JSONC],
+])('init --worker: in %s, a second run adds what is new alone', async (name, text) => {
+  write(name, text);
+  await ok(['init', '--worker']);
+  const once = read(name);
+  await ok(['init', '--worker']);
+  expect(read(name)).toBe(once);
+  await ok(['init', '--worker', '--upstream', 'stripe']);
+  expect(read(name).match(/"VAULT"/g)).toHaveLength(1);
+  expect(read(name).match(/"STRIPE"/g)).toHaveLength(1);
+});
+
+it('init --worker: names that no upstream, trust or Worker has are refused', async () => {
+  write('wrangler.toml', TOML);
+  for (const option of ['--upstream', '--trust', '--service'])
+    for (const name of ['a(', 'x"]', 'a\nb'])
+      expect(await refused([option, name]), option).toContain(`${option} must be`);
+  expect(read('wrangler.toml')).toBe(TOML);
+});
+
+it('init --worker: what to add by hand stands in one line, ready to be copied', async () => {
+  write('wrangler.toml', `${TOML}\n[[services]]\nbinding = "VAULT"\nservice = "other"\n`);
+  const said = await refused();
+  expect(said).toContain('already has another binding VAULT');
+  expect(said).toContain(
+    '{ binding = "VAULT", service = "secrets-vault-service", entrypoint = "Vault", props =',
+  );
+  expect(said).not.toContain('u{a}');
 });
 
 it('init --worker: a configuration that it cannot extend is left as it is', async () => {

@@ -106,7 +106,7 @@ export class Transport {
 }
 
 /** The token. Refuses one that no header can hold: the platform's own error would quote it. */
-function wellFormed(token: string): string {
+export function wellFormed(token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   const message =
     'The token contains a line break, a space or another character that no token has. Check where it is read from.';

@@ -24,7 +24,7 @@ import type {
 import { LONGEST_WAIT } from './retry.js';
 import { Secret } from './secret.js';
 import { type Credential, type Home, tokensOf } from './sources.js';
-import { type CallOptions as Limits, Transport } from './transport.js';
+import { type CallOptions as Limits, Transport, wellFormed } from './transport.js';
 import { Values } from './values.js';
 import { type Change, Watcher } from './watcher.js';
 
@@ -371,7 +371,10 @@ export class Vault {
   async token(refused?: string, signal?: AbortSignal): Promise<string | null> {
     this.#assertOpen();
     if (!this.#tokens) return null;
-    return refused === undefined ? this.#tokens.current(signal) : this.#tokens.after(refused, signal);
+    const token = await (refused === undefined
+      ? this.#tokens.current(signal)
+      : this.#tokens.after(refused, signal));
+    return token === null ? null : wellFormed(token);
   }
 
   #environmentOf(call: CallOptions): string | undefined {

@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
+import { CredentialError } from '../src/errors.js';
 import { outbound } from '../src/outbound.js';
 
 const VALUE = 'sk_live_8Kp2Wq6Zt1Lw9Xb3Ue7';
@@ -72,6 +73,16 @@ it('outbound: a request to a host goes through its upstream, and its own credent
   const text = await response.text();
   for (const secret of [VALUE, 'svcag_']) expect(text).not.toContain(secret);
 });
+
+it.each(['svcag_a\0bcd', 'svcag_a\nbcd', 'svcag_a\u20acbcd'])(
+  'redaction: an error about the credential %j does not quote it',
+  async (credential) => {
+    const sending = outbound({ ...at, credential, hosts: { 'a.example': 'stripe' } });
+    const error = await sending(new Request('https://a.example/v1')).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(CredentialError);
+    expect(`${error.stack}${error.cause}`).not.toContain('bcd');
+  },
+);
 
 it('outbound: a base URL with a path is cut off, and references lead back to the host', async () => {
   const next = await send(new Request('https://api.example.com:443/base/v1/next'));

@@ -226,7 +226,14 @@ describe.skipIf(!executablePath)('console: governance', () => {
     const { session } = await signedInTerminal(url, enrolment_url);
     await settleWithout(org, ann);
     const secret = await api('POST', '/secrets', { name: 'CALLED', type: 'generic', value: 'called-value' });
-    const rule = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
+    await api('POST', '/upstreams', {
+      name: 'called',
+      base_url: 'https://api.example.com',
+      environment: 'production',
+      auth: [{ type: 'header', name: 'Authorization', value: 'Bearer {{CALLED}}' }],
+      allow: [{ methods: ['POST'], paths: ['/*'] }],
+    });
+    const rule = { operations: ['secret.read', 'secret.use'], required: 1, approvers: { role: 'owner' } };
     await api('POST', '/policies', {
       name: 'Calls',
       kind: 'approval',
@@ -247,6 +254,25 @@ describe.skipIf(!executablePath)('console: governance', () => {
       await shown.evaluate((element: HTMLElement) => [element.innerText, element.children.length]),
     ).toEqual([call, 0]);
     expect(await shown.evaluate((element) => getComputedStyle(element).fontFamily)).toContain('mono');
+    expectQuiet(ann);
+
+    // What an upstream would get: in its order, with each space, and a mark for what has no shape.
+    const asked = await fetch(`${url}/api/v1/orgs/${org}/use/called/v1/pay`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${session.token}`, 'X-Note': 'a  b' },
+      body: 'to: \u202eeve\u200b  \u05d0 12 \u05d1\r\n\n\nall\u00a0',
+    });
+    const { error: use } = (await asked.json()) as { error: typeof error };
+    await go(`/approvals/${use.approval.id}`);
+    const body = page.locator('dt:text-is("Body") + dd pre.call');
+    await body.waitFor();
+    expect(await body.evaluate((element: HTMLElement) => element.innerText)).toBe(
+      'to: U+202EeveU+200B  \u05d0 12 \u05d1\r\n\n\nallU+00A0',
+    );
+    expect(await body.evaluate((element) => getComputedStyle(element).unicodeBidi)).toBe('bidi-override');
+    const note = page.locator('dt:text-is("Header x-note") + dd pre.call');
+    expect(await note.evaluate((element: HTMLElement) => element.innerText)).toBe('a  b');
+    await page.locator('dt:text-is("Request") + dd pre.call').getByText('/v1/pay').waitFor();
     expectQuiet(ann);
   });
 });

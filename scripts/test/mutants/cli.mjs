@@ -177,6 +177,8 @@ export const mutants = [
     'proxy-path': 'packages/cli/proxy: access: the path /../other/v1/x does not reach the API',
     'proxy-inner-host': 'packages/cli/proxy: proxy: within a tunnel, another Host',
     'proxy-connect-token': 'packages/cli/proxy: proxy: a tunnel without the token',
+    'proxy-upgrade-body': 'packages/cli/proxy: WebSocket: a body that it declares does not swallow',
+    'proxy-broken-off': 'packages/cli/proxy: access: a caller that breaks off while it is refused',
     'proxy-own-credential': 'packages/cli/proxy: base URL: the token is taken in X-Api-Key',
   }),
   {

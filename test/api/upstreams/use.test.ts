@@ -516,6 +516,27 @@ describe('use: approvals', () => {
     ).toMatchObject([{ approval, resource: id }]);
   });
 
+  it('approval: a call that deciders could not be shown whole is refused, and a long path is cut in the summary', async () => {
+    const { o, ann, asked } = await newOffice();
+    await newSecret(o, { name: 'KEY' });
+    const { name } = await newUpstream(o, {}, 'KEY');
+    await newApprovalPolicy(o, ['secret.use']);
+    const headers = ['a', 'b', 'c'].map((one): [string, string] => [`x-${one}`, one.repeat(12_000)]);
+    const whole = (body: string) => ({ digest: 'd', body_bytes: body.length, shown: body });
+    for (const given of [
+      { whole: whole('x'.repeat(30_001)) },
+      { whole: whole('x'.repeat(20_000)), headers },
+      { query: `?${'q'.repeat(13_000)}`, headers },
+    ])
+      expect((await begin(asked, name, given, {})).code).toBe('LIMIT_REACHED');
+    const long = { path: `/v1/${'p'.repeat(5000)}`, whole: whole('the end'), headers };
+    const held = await begin(asked, name, long, {});
+    const approval = (held.refusal as { approval?: { id: string } }).approval?.id as string;
+    const { shown, summary } = (await ann.o.get(`/approvals/${approval}`)).json;
+    expect(shown.at(-1)).toEqual({ name: 'Body', value: 'the end' });
+    expect(summary).toContain(`call GET /v1/${'p'.repeat(196)}… of the upstream`);
+  });
+
   it('approval: it is void once another secret that the call places has changed', async () => {
     const { o, ann, asked } = await newOffice();
     await newSecret(o, { name: 'KEY' });

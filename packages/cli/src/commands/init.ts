@@ -3,11 +3,12 @@
 // the list only by hand.
 import fs from 'node:fs';
 import path from 'node:path';
-import { command } from '../command.ts';
+import { command, formed } from '../command.ts';
 import { type CommonOptions, type Context, isProduction } from '../context.ts';
 import { asCliError, CliError, usage } from '../errors.ts';
 import { namesIn, steeringOf } from '../expected.ts';
 import { writeForeign } from '../files.ts';
+import { UPSTREAM_NAME } from '../names.ts';
 import { PROJECT_FILE, type Project } from '../project.ts';
 import { canAsk, choose } from '../prompts.ts';
 import { leftOut } from '../run/variables.ts';
@@ -31,12 +32,19 @@ export default command<Options>({
     '--force': 'replace an existing file',
     '--worker':
       'bind the Cloudflare Worker of this directory to the vault instead: adds to wrangler.jsonc or wrangler.toml',
-    '--trust <id>': 'with --worker: the trust to act by; default: the one that takes the name of the Worker',
+    '--trust <id>': {
+      description: 'with --worker: the trust to act by; default: the one that takes the name of the Worker',
+      parse: formed(/^trs_[A-Za-z0-9]{1,60}$/, 'the id of a trust, such as trs_…'),
+    },
     '--upstream <name>': {
       description: 'with --worker: also bind this upstream; may be repeated',
+      parse: formed(UPSTREAM_NAME, 'the name of an upstream, such as stripe'),
       repeat: true,
     },
-    '--service <name>': "with --worker: the name of the vault's own Worker; default: secrets-vault-service",
+    '--service <name>': {
+      description: "with --worker: the name of the vault's own Worker; default: secrets-vault-service",
+      parse: formed(/^[A-Za-z0-9_-]{1,64}$/, 'the name of a Worker'),
+    },
   },
   examples: {
     init: 'Choose the environment at a prompt',

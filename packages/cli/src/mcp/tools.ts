@@ -4,6 +4,7 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { usage } from '../errors.ts';
+import { UPSTREAM_NAME } from '../names.ts';
 import { clean } from '../text.ts';
 import { cancelApproval, waitForApproval } from './approvals.ts';
 import { callOf } from './calls.ts';
@@ -225,7 +226,7 @@ const ACTS = {
 } as const;
 const upstream = z
   .string()
-  .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/)
+  .regex(UPSTREAM_NAME)
   .describe('The name of an upstream of list_upstreams, such as stripe.');
 const path = z
   .string()

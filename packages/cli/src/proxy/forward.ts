@@ -68,12 +68,18 @@ function headersFor({ request }: Incoming, { reason, origin }: Gateway, token: s
   };
 }
 
-function ask(incoming: Incoming, gateway: Gateway, token: string, approval?: string): http.ClientRequest {
+/** @param agent false for a connection of its own */
+function ask(
+  incoming: Incoming,
+  gateway: Gateway,
+  token: string,
+  { approval, agent }: { approval?: string; agent?: false } = {},
+): http.ClientRequest {
   const { request, upstream, path } = incoming;
   const url = new URL(gateway.origin);
   const isPlain = url.protocol === 'http:';
   return (isPlain ? http : https).request({
-    agent: isPlain ? AGENTS.http : AGENTS.https,
+    agent: agent ?? (isPlain ? AGENTS.http : AGENTS.https),
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port || (isPlain ? 80 : 443),
     method: request.method,
@@ -103,8 +109,10 @@ export async function forward(incoming: Incoming, response: http.ServerResponse,
     const refusal = answer.headers['svc-error'] === undefined ? undefined : await bodyOf(answer);
     const again = refusal && (await repetition(answer, refusal, gateway, token, kept));
     if (again && !response.destroyed) {
-      answer = await first(ask(incoming, gateway, again.token, again.approval), response, (outgoing) =>
-        outgoing.end(kept.whole),
+      answer = await first(
+        ask(incoming, gateway, again.token, { approval: again.approval }),
+        response,
+        (outgoing) => outgoing.end(kept.whole),
       );
     }
     response.writeHead(
@@ -188,7 +196,10 @@ function heldIn(text: string): { id: string; status: string } | null {
 /** Passes a WebSocket on. */
 export async function upgrade(incoming: Incoming, socket: Duplex, head: Buffer, gateway: Gateway) {
   const token = (await gateway.token()) as string;
-  const outgoing = ask(incoming, gateway, token);
+  const outgoing = ask(incoming, gateway, token, { agent: false });
+  // Its bytes are no body: a declared one would be read from whatever follows.
+  // safety: proxy-upgrade-body
+  for (const name of ['content-length', 'transfer-encoding']) outgoing.removeHeader(name);
   outgoing.setHeader('Connection', 'Upgrade');
   outgoing.setHeader('Upgrade', 'websocket');
   socket.once('close', () => outgoing.destroy());

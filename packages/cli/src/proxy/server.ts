@@ -96,6 +96,9 @@ export async function startProxy(
   const track = <Socket extends Duplex>(socket: Socket): Socket => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
+    // Node.js gives a socket without a listener with each upgrade and CONNECT, and would end the process.
+    // safety: proxy-broken-off
+    socket.on('error', () => socket.destroy());
     return socket;
   };
   const urls = new Map<string, string>();
@@ -155,7 +158,6 @@ function proxyServer(
     refuse(response, 403, 'FORBIDDEN', 'This port takes CONNECT alone, for https.'),
   );
   proxy.on('connect', (request: http.IncomingMessage, socket: net.Socket, head: Buffer) => {
-    socket.on('error', () => socket.destroy());
     // safety: proxy-connect-token
     if (isOfPage(request.headers) || !hasProxyKey(request.headers, token)) return refused(socket);
     const [, name = '', digits = ''] =

@@ -1,7 +1,9 @@
 // The upstreams of one run of svc proxy, and which of them a request is for. Invariant: a path is cut as it
 // was sent, and never resolved: the vault judges it.
 import type { components } from '@secrets-vault/client';
+import { notDocumented } from '../answers.ts';
 import { usage } from '../errors.ts';
+import { UPSTREAM_NAME } from '../names.ts';
 import { clean } from '../text.ts';
 
 export type Upstream = Pick<components['schemas']['Upstream'], 'name' | 'base_url'>;
@@ -15,7 +17,8 @@ export interface Target extends Upstream {
 }
 
 export function targetOf({ name, base_url }: Upstream): Target {
-  const url = new URL(base_url);
+  const url = URL.canParse(base_url) ? new URL(base_url) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || !UPSTREAM_NAME.test(name)) throw notDocumented(200);
   return {
     name,
     base_url,

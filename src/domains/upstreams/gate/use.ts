@@ -101,6 +101,9 @@ const factsOf = ({ input }: Call<UseCall>, row: UpstreamRow): Fact[] => [
   ...(input.isWebSocket ? [{ name: 'Messages', value: 'not shown: they follow once it is open' }] : []),
 ];
 
+/** The start of a path, for a sentence. Deciders are shown all of it beside. */
+const shortened = (path: string): string => (path.length > 200 ? `${path.slice(0, 200)}…` : path);
+
 /** A fact is 8,000 characters at most. */
 const PIECE = 7500;
 /** The most of a body that deciders can be shown whole, beside the rest. */
@@ -173,7 +176,7 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
     isRead: true,
     // safety: websocket-approved-once
     uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method), isOnce: input.isWebSocket },
-    describes: `call ${input.method} ${input.path} of the upstream ${row.name}`,
+    describes: `call ${input.method} ${shortened(input.path)} of the upstream ${row.name}`,
     shows: factsOf(call, row),
     audit: {
       resource: row.id,

@@ -15,6 +15,7 @@ import { nameOfKind } from '../credentials/words';
 import { operationWords } from '../policies/words';
 import type { Approval } from './badge';
 import { ApprovalStatus } from './list';
+import { Written } from './written';
 import '../../styles/access.css';
 import { counted } from '../../counted';
 
@@ -148,7 +149,10 @@ const factsOf = ({
   ['ID', <Id id={id} />],
 ];
 
-/** What the request would do, as plain text. The call of a program is code, in which each space counts. */
+/** Facts that the requester wrote. */
+const WRITTEN = /^(Call|Request|Header .*|Body( \d+)?)$/;
+
+/** What the request would do, as plain text. */
 const Shown = ({ shown }: Pick<Approval, 'shown'>) =>
   shown?.length ? (
     <section class="stack">
@@ -156,7 +160,7 @@ const Shown = ({ shown }: Pick<Approval, 'shown'>) =>
       <Facts
         items={shown.map(({ name, value }): [string, ComponentChildren] => [
           name,
-          name === 'Call' ? <pre class="call">{value}</pre> : value,
+          WRITTEN.test(name) ? <Written text={value} /> : value,
         ])}
       />
     </section>
