@@ -38,6 +38,12 @@ export const mutants = [
     notice: `${EGRESS} egress: a stream has the headers given alone, and its redirects are not followed`,
   },
   {
+    name: 'facts of a held call beyond their bound are left out',
+    tag: 'held-call-shown-whole',
+    change: { from: 'length > MOST_REST ? null : ', to: '' },
+    notice: `${ROUTE} approval: deciders see all that is sent, and nothing that the upstream’s auth replaces`,
+  },
+  {
     name: 'every header of a caller is sent on',
     tag: 'use-headers-kept-here',
     change: { from: '!isKeptHere(name) && ', to: '' },

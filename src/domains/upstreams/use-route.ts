@@ -3,7 +3,7 @@
 // this service carry Svc-Error, answers of the upstream Svc-Upstream.
 
 import { fullNeed } from '../../auth/actions';
-import { fromUtf8, toBase64, tuple } from '../../crypto/bytes';
+import { tuple } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
 import { idBytes, newId } from '../../db/ids';
 import { forms } from '../../db/names';
@@ -28,6 +28,7 @@ import { leased, ROUND } from './call/lease';
 import { behindBase, cutTarget, cutUsePath, isPlainPath, type UsePath } from './call/path';
 import type { PlacedValue, UseCall, UsePlan, UsePorts } from './call/plan';
 import { covered, isLoop, isWebSocket, sendable } from './call/request-headers';
+import { shownBody } from './call/shown';
 import type { Begun } from './gate/use';
 import { ownToken } from './kept-tokens';
 import { useAuthorization } from './use-credential';
@@ -133,8 +134,7 @@ async function asHeld(use: Use, ask: Ask): Promise<Judged> {
           message: `The body of a call that waits for an approval may have ${MOST_WHOLE} bytes at most.`,
         })
       : null;
-  const shown = body && (fromUtf8(body) ?? toBase64(body));
-  const whole = body && { digest: digest as string, body_bytes: body.length, shown: shown as string };
+  const whole = body && { body: shownBody(body) };
   const again: Ask = {
     ...ask,
     approval,

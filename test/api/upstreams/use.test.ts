@@ -1,8 +1,10 @@
 // Calls of upstreams, as the gate judges and records them: who may call what, what is durable when, and what
 // ends a call. What is sent is tested with the forwarding.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { utf8 } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { actions, routes } from '../../../src/domains';
+import { shownBody } from '../../../src/domains/upstreams/call/shown';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
@@ -474,7 +476,7 @@ describe('use: approvals', () => {
     const { name, id } = await newUpstream(o, { name: 'stripe' }, 'KEY');
     await newApprovalPolicy(o, ['secret.use']);
     expect(await begin(asked, name)).toEqual({ wants: 'digest' });
-    const whole = { digest: 'd', body_bytes: 3, shown: 'a=b' };
+    const whole = { body: shownBody(utf8('a=b')) };
     const held = await begin(asked, name, { whole }, {});
     expect(held.code).toBe('APPROVAL_REQUIRED');
     const approval = (held.refusal as { approval?: { id: string } }).approval?.id as string;

@@ -1,6 +1,7 @@
 // What the gate decides about one call of an upstream, and what forwarding it needs. Types alone: the gate
 // judges the call as `UseCall` describes it, the Worker opens the values of the plan, and `forward` sends it.
 import type { UpstreamAuth } from '../../../db/upstreams';
+import type { ShownBody } from './shown';
 
 /** A token that the service gets itself, and sends as `Authorization: Bearer`. */
 export type OwnToken = Extract<
@@ -23,11 +24,8 @@ export interface UseCall {
   /** Of `Content-Length`; null if there is a body of unknown length. */
   bytes: number | null;
   isWebSocket: boolean;
-  /**
-   * Only where the gate asked for the whole body. `digest` is what an approval is bound to, `shown` the body
-   * as deciders see it.
-   */
-  whole: { digest: string; body_bytes: number; shown?: string } | null;
+  /** Only where the gate asked for the whole body: what deciders are shown of it. */
+  whole: { body: ShownBody } | null;
 }
 
 /** The opened value of a secret that `auth` names. */

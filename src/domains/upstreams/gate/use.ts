@@ -8,8 +8,8 @@ import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../e
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { lineageOf } from '../../../gate/identity/lineage';
-import type { Fact, Plan } from '../../../gate/journal/plan';
-import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/journal/plan';
+import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
 import { ciphertexts } from '../../../gate/rows/ciphertexts';
@@ -20,6 +20,7 @@ import { isAllowed } from '../call/allow';
 import { ROUND } from '../call/lease';
 import { behindBase } from '../call/path';
 import type { UseCall, UseEnd } from '../call/plan';
+import { shownCall } from '../call/shown';
 import { HEARD, type Intent, intents, MOST_CALLS } from './intents';
 import { directionOf, isAlive, leases } from './leases';
 import { makerOf, mayUse, works } from './permission';
@@ -70,7 +71,7 @@ function barred(call: Call<UseCall>, row: UpstreamRow, secrets: readonly (Secret
     const gone = readable(secret, now) ?? revokedVersion(secret, secret.version);
     if (gone) return gone;
   }
-  return (input.bytes ?? input.whole?.body_bytes ?? 0) > row.max_request_bytes
+  return (input.bytes ?? input.whole?.body.bytes ?? 0) > row.max_request_bytes
     ? refuse('PAYLOAD_TOO_LARGE', { message: `This upstream takes ${row.max_request_bytes} bytes at most.` })
     : null;
 }
@@ -90,25 +91,10 @@ async function versionsOf(call: Call<unknown>): Promise<Map<string, VersionRow>>
   return found;
 }
 
-/** What deciders are shown of a call: all that is sent. */
-const factsOf = ({ input }: Call<UseCall>, row: UpstreamRow): Fact[] => [
-  { name: 'Upstream', value: row.name },
-  { name: 'Request', value: `${input.method} ${row.base_url}${input.path}${input.query}` },
-  ...input.headers.map(([name, value]) => ({ name: `Header ${name}`, value })),
-  ...bodyFacts(input.whole?.shown ?? ''),
-  ...(input.isWebSocket ? [{ name: 'Messages', value: 'not shown: they follow once it is open' }] : []),
-];
-
-/** A fact is 8,000 characters at most. */
-const PIECE = 7500;
-/** The most of a body that deciders can be shown whole, beside the rest. */
-export const MOST_SHOWN = 30_000;
-function bodyFacts(body: string): Fact[] {
-  const pieces = Array.from({ length: Math.ceil(body.length / PIECE) }, (_, n) =>
-    body.slice(n * PIECE, (n + 1) * PIECE),
-  );
-  return pieces.map((value, n) => ({ name: pieces.length > 1 ? `Body ${n + 1}` : 'Body', value }));
-}
+const notShown = refuse('LIMIT_REACHED', {
+  message:
+    'The address and headers of this request are too long to be shown to approvers, so it cannot be approved.',
+});
 
 const isWriting = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method);
 
@@ -157,7 +143,7 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
     isRead: true,
     uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method) },
     describes: `call ${input.method} ${input.path} of the upstream ${row.name}`,
-    shows: factsOf(call, row),
+    shows: shownCall(input, row) ?? [],
     audit: {
       resource: row.id,
       resource_name: row.name,
@@ -220,13 +206,7 @@ const begin: Operation<UseCall> = {
     before: versionsOf,
     plan(call, now, { fetched }) {
       const made = planOf(call, now, fetched as Map<string, VersionRow>);
-      const body = call.input.whole?.shown ?? '';
-      return call.ask.approval && body.length > MOST_SHOWN
-        ? refuse('LIMIT_REACHED', {
-            message:
-              'The body of this request is too long to be shown to approvers, so it cannot be approved.',
-          })
-        : made;
+      return call.ask.approval && !isRefusal(made) && made.shows?.length === 0 ? notShown : made;
     },
   },
 };

@@ -148,7 +148,7 @@ const factsOf = ({
   ['ID', <Id id={id} />],
 ];
 
-/** What the request would do, as plain text. The call of a program is code, in which each space counts. */
+/** What the request would do, as plain text. In a call each space counts. */
 const Shown = ({ shown }: Pick<Approval, 'shown'>) =>
   shown?.length ? (
     <section class="stack">
@@ -156,7 +156,7 @@ const Shown = ({ shown }: Pick<Approval, 'shown'>) =>
       <Facts
         items={shown.map(({ name, value }): [string, ComponentChildren] => [
           name,
-          name === 'Call' ? <pre class="call">{value}</pre> : value,
+          /^(Call|Body|Header)/.test(name) ? <pre class="call">{value}</pre> : value,
         ])}
       />
     </section>
