@@ -251,7 +251,7 @@ export interface paths {
          * Show what needs somebody now
          * @description By urgency, with the number and the first items of each part. A part needs the scope of its list and has what that list shows to the caller; a part that the caller may not list is absent.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         *     Needs no scope.
          */
         get: operations["org_overview"];
         put?: never;
@@ -273,7 +273,7 @@ export interface paths {
          * Find by part of a name
          * @description Up to 20 of each kind, of those that its list shows to the caller. A kind that the caller may not list is absent. What is searched for is in no log and in no audit entry.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         *     Needs no scope.
          */
         get: operations["org_search"];
         put?: never;
@@ -481,7 +481,7 @@ export interface paths {
         };
         /**
          * Explain the access of a member
-         * @description Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests.
+         * @description Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests. For `secrets:use` it also names the upstreams that the member may use.
          *
          *     Needs the scope `members:read`.
          */
@@ -4558,6 +4558,11 @@ export interface components {
                     type: "member" | "team";
                     id: string;
                 };
+            }[];
+            /** @description For `secrets:use`: the upstreams that the member may use, of those that the caller may see. A policy may still hold a call. */
+            upstreams?: {
+                id: string;
+                name: string;
             }[];
         };
         PasskeyPage: {
@@ -9119,6 +9124,7 @@ export interface components {
                 scopes: string[];
                 environments: string[] | null;
                 secrets: string[] | null;
+                upstreams: string[] | null;
                 /** Format: date-time */
                 expires_at: string | null;
             }[];
@@ -9140,6 +9146,12 @@ export interface components {
                      * @enum {boolean}
                      */
                     incomplete?: true;
+                }[];
+                /** @description The upstreams through which it can use secrets, seen or not, of those that the caller may see. */
+                upstreams: {
+                    /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    name: string;
                 }[];
             };
         };
@@ -11270,6 +11282,11 @@ export interface operations {
                  * @example DATABASE_URL
                  */
                 secret?: string;
+                /**
+                 * @description The name of an upstream, with `secrets:use` alone.
+                 * @example stripe
+                 */
+                upstream?: string;
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */

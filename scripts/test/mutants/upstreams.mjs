@@ -160,4 +160,10 @@ export const mutants = [
     change: { from: 'upstreams?.filter(isUpstreamWithin) ?? null', to: '[...(upstreams ?? [])]' },
     notice: `${USE} permission: a limited caller is shown no upstreams beyond its own`,
   },
+  {
+    name: 'the explanation of access names upstreams that its caller may not see',
+    tag: 'usable-upstreams-within-reach',
+    change: { from: 'isVisible(asker, row) && ', to: '' },
+    notice: 'api/members/members: access: says which upstreams a member may use, and by what',
+  },
 ];

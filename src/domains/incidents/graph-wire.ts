@@ -58,6 +58,7 @@ export const Graph = z
         scopes: z.array(z.string()),
         environments: z.array(z.string()).nullable(),
         secrets: z.array(z.string()).nullable(),
+        upstreams: z.array(z.string()).nullable(),
         expires_at: Time.nullable(),
       }),
     ),
@@ -76,6 +77,12 @@ export const Graph = z
           }),
         )
         .openapi({ description: 'How many secrets it can read or write now in each environment.' }),
+      upstreams: z
+        .array(z.object({ id: z.string().openapi({ example: exampleId('upstream') }), name: z.string() }))
+        .openapi({
+          description:
+            'The upstreams through which it can use secrets, seen or not, of those that the caller may see.',
+        }),
     }),
   })
   .openapi('CredentialGraph');

@@ -162,13 +162,18 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Explain the access of a member',
     description:
-      'Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests.',
+      'Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests. For `secrets:use` it also names the upstreams that the member may use.',
     query: wire.AccessQuery,
     answers: { 200: wire.Access },
     refusals: ['NOT_FOUND'],
     named: by('member'),
     prepare: ({ query }) => ({
-      input: { scope: query.action, environment: query.environment ?? null, secret: query.secret ?? null },
+      input: {
+        scope: query.action,
+        environment: query.environment ?? null,
+        secret: query.secret ?? null,
+        upstream: query.upstream ?? null,
+      },
     }),
   }),
 ];
