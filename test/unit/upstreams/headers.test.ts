@@ -21,7 +21,8 @@ describe('headers of a call', () => {
     ...['X-Forwarded-Host', 'Origin', 'Referer', 'Svc-Upstream', 'Connection', 'Keep-Alive', 'TE', 'Trailer'],
     ...['Transfer-Encoding', 'Upgrade', 'Proxy-Authorization', 'Proxy-Connection', 'Host', 'Content-Length'],
     ...['Expect', 'Accept-Encoding', 'X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'],
-    ...['Sec-WebSocket-Extensions', 'Sec-WebSocket-Key', 'True-Client-IP', 'X-Real-IP'],
+    ...['Sec-WebSocket-Extensions', 'Sec-WebSocket-Key', 'True-Client-IP', 'X-Real-IP', 'Proxy', 'X-Host'],
+    ...['X-Original-URL', 'X-Rewrite-URL', 'X_HTTP_Method_Override', 'X_Forwarded_For', 'Transfer_Encoding'],
   ])('headers: %s is not sent on', (name) => expect(sent({ [name]: 'x' })).toEqual([]));
 
   it('headers: those of the upstream are sent on, sorted', () => {

@@ -5,7 +5,7 @@ import { sha256 } from '../../../crypto/digest';
 import type { UpstreamAuth } from '../../../db/upstreams';
 import type { Fact } from '../../../gate/journal/plan';
 import { withoutParameters } from './path';
-import { headersSet } from './place';
+import { isSet } from './place';
 import type { UseCall } from './plan';
 
 /** The body of a held call, as far as deciders are shown it. */
@@ -77,7 +77,7 @@ export function shownCall(
   { method, path, query, headers, whole, isWebSocket }: UseCall,
   { name, base_url, auth }: { name: string; base_url: string; auth: readonly UpstreamAuth[] },
 ): Fact[] | null {
-  const set = headersSet(auth);
+  const isReplaced = isSet(auth);
   const parameters = auth.flatMap((entry) => (entry.type === 'query' ? [entry.name] : []));
   const sent = `${method} ${base_url}${path}${withoutParameters(query, parameters)}`;
   const rest: Fact[] = [
@@ -85,7 +85,7 @@ export function shownCall(
     { name: 'Request', value: visible(sent) },
     ...(isWebSocket ? [{ name: 'Messages', value: 'not shown: they follow once it is open' }] : []),
     ...headers
-      .filter(([header]) => !set.has(header))
+      .filter(([header]) => !isReplaced(header))
       .map(([header, value]) => ({ name: `Header ${header}`, value: visible(value) })),
   ];
   const length = rest.reduce((sum, fact) => sum + fact.name.length + fact.value.length, 0);
