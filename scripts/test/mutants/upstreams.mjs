@@ -9,6 +9,8 @@ const TOKENS = 'api/upstreams/own-tokens:';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
+    'use-unopened-ends':
+      'faults/uses: integrity: a value that does not open ends its call, and frees its place',
     'upstream-within-maker': `${UPSTREAMS} permission: making and changing one needs secrets:read on each secret that it places`,
     'upstream-shown-by-reach': `${UPSTREAMS} upstream: it is created, listed, changed and deleted`,
     'upstream-of-revoked-key-stops': `${UPSTREAMS} maker: it stops when its maker is contained, and works for whoever changes it`,

@@ -146,17 +146,28 @@ async function asHeld(use: Use, ask: Ask): Promise<Judged> {
   return { reply: await callGate(env, again, trace, true, defer), body, asked };
 }
 
-/** Opens the values of a plan. What was altered is reported, as for reads. */
-async function opened({ incoming, keys, caller }: Use, ask: Ask, { values }: Begun) {
+/** Opens the values of a plan. What was altered ends the call, and is reported as for reads. */
+async function opened(use: Use, ask: Ask, begun: Begun) {
+  const { incoming, keys, caller } = use;
   const { env, trace, defer } = incoming;
   const placed: Record<string, PlacedValue> = {};
   try {
-    for (const delivered of values) {
+    for (const delivered of begun.values) {
       const { row, version, value } = await decryptValue(keys, caller.genuine.org, delivered);
       placed[row.name] = { value, isChosen: row.type === 'password' && version.generated !== 1 };
     }
     return placed;
   } catch (error) {
+    // safety: use-unopened-ends
+    await toldOf(
+      use,
+      ask,
+      begun,
+    )('use.answered', {
+      status: null,
+      code: error instanceof ApiError ? error.refusal.code : 'INTERNAL',
+      request_bytes: 0,
+    });
     if (error instanceof ApiError && error.violation)
       await callGate(
         env,

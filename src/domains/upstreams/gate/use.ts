@@ -211,18 +211,20 @@ const begin: Operation<UseCall> = {
   },
 };
 
-/** The audit entry of a call, in the turn in which its intent ends. */
+/** The audit entry of a call, in the turn in which its answer begins, or in which it ends without one. */
 function settle(
   core: Core,
   { id, draft }: Intent,
   status: number,
   fields: Partial<Draft>,
-  until: number,
+  isOver = true,
 ): void {
   core.storage.transactionSync(() => {
     core.auditLog.append({ ...draft, ...fields }, status, core.now());
-    intents(core).answered(id, until);
+    if (isOver) intents(core).over(id);
+    else intents(core).answered(id, core.now() + HEARD);
   });
+  if (isOver) leases(core).over(id);
 }
 
 interface AnsweredInput {
@@ -243,13 +245,15 @@ const answered: Operation<AnsweredInput> = {
     if (!found) return quiet({ may: false });
     // The reply may have been lost: what it said is said again.
     // safety: use-entry-once
-    if (found.isAnswered) return quiet({ may: ask.repeated && isAlive(core, found) });
+    if (found.isAnswered) {
+      const isAsSaid = ask.repeated && isOver(found) === (input.status === null);
+      return quiet({ may: isAsSaid && isAlive(core, found) });
+    }
     const status = input.status ?? (isCode(input.code) ? statusOf(refuse(input.code)) : 502);
     const may = isAlive(core, found);
     const use = found.draft.use && { ...found.draft.use, request_bytes: input.request_bytes };
-    const isOver = input.status === null || !may;
-    settle(core, found, status, { use }, core.now() + (isOver ? 0 : HEARD));
-    if (isOver) leases(core).over(found.id);
+    const isLast = input.status === null || !may;
+    settle(core, found, status, { use }, isLast);
     // The token was revoked there: the next call gets another one.
     // safety: refused-token-dropped
     if (input.status === 401) tokens(core).drop(found.upstream);
@@ -296,8 +300,8 @@ const keepToken: Operation<{ intent: string; index: number; got: Parameters<Toke
 
 type Tokens = ReturnType<typeof tokens>;
 
-/** Whether a call has been told to have ended. */
-const isOver = ({ isAnswered, until, at }: Intent): boolean => isAnswered && until <= at;
+/** Whether the end of a call is recorded. */
+const isOver = ({ until }: Intent): boolean => until === 0;
 
 const ENDS: Record<UseEnd, number> = {
   complete: 200,
@@ -313,40 +317,39 @@ const ended: Operation<{ intent: string; response_bytes: number; how: UseEnd; is
   read({ core, input }) {
     const found = intents(core).get(input.intent);
     if (!found?.isAnswered || isOver(found)) return quiet({});
-    core.storage.transactionSync(() => {
-      if (input.isNoted && found.draft.use)
-        core.auditLog.append(
-          {
-            ...found.draft,
-            action: 'secret.use_end',
-            use: { ...found.draft.use, ended: input.how, response_bytes: input.response_bytes },
-          },
-          ENDS[input.how] ?? 502,
-          core.now(),
-        );
+    const fields = { response_bytes: input.response_bytes, ended: input.how };
+    if (input.isNoted) settle(core, found, ENDS[input.how] ?? 502, endOf(found, fields));
+    else {
       // It ended once: a further word says nothing new.
       intents(core).over(found.id);
-    });
-    leases(core).over(found.id);
+      leases(core).over(found.id);
+    }
     return quiet({});
   },
 };
 
+/** What an entry says of the end of an answer. */
+const endOf = (
+  { draft: { use } }: Intent,
+  fields: { ended: string; response_bytes?: number },
+): Partial<Draft> => ({ action: 'secret.use_end', ...(use && { use: { ...use, ...fields } }) });
+
 /** How many lost calls one run records; it runs again at once while there are more. */
 const PER_RUN = 200;
 
-/** Records calls of which nothing was heard: no request leaves without a trace. */
+/** Records calls, and answers, of which nothing was heard: no request leaves without a trace. */
 export function recordLost(core: Core, now: number): number | null {
   const lost = intents(core).lost(now, PER_RUN);
   // safety: lost-use-recorded
-  recordUnknown(core, lost, now);
+  recordUnknown(core, lost);
   return lost.length === PER_RUN ? now : intents(core).sweep(now);
 }
 
-function recordUnknown(core: Core, calls: readonly Intent[], now: number): void {
+function recordUnknown(core: Core, calls: readonly Intent[]): void {
   for (const one of calls) {
-    settle(core, one, 502, { reason: 'unknown' }, now);
-    leases(core).over(one.id);
+    // The entry of an answer is written: what is missing is its end.
+    const end = one.isAnswered ? endOf(one, { ended: 'unknown' }) : {};
+    settle(core, one, 502, { ...end, reason: 'unknown' });
   }
 }
 
@@ -354,7 +357,7 @@ function recordUnknown(core: Core, calls: readonly Intent[], now: number): void 
 export function recordUnderWay(core: Core, now: number): void {
   intents(core).pause(now);
   // safety: use-under-way-recorded-at-reset
-  recordUnknown(core, intents(core).lost(Number.MAX_SAFE_INTEGER, MOST_CALLS.once), now);
+  recordUnknown(core, intents(core).lost(Number.MAX_SAFE_INTEGER, MOST_CALLS.once));
 }
 
 export const useOperations = {
