@@ -38,6 +38,19 @@ export const mutants = [
     notice: `${EGRESS} egress: a stream has the headers given alone, and its redirects are not followed`,
   },
   {
+    name: 'a WebSocket only reads',
+    tag: 'websockets-write',
+    change: { from: 'isWebSocket || ', to: '' },
+    notice: 'api/upstreams/use: approval: a call that writes is repeated only where the policy says so',
+  },
+  {
+    name: 'an approval of a GET opens a WebSocket',
+    tag: 'approval-of-a-websocket',
+    change: { from: "isWebSocket ? 'WebSocket' : method", to: 'method' },
+    notice:
+      'api/upstreams/combined: approval: of a GET it opens no WebSocket, and of a WebSocket it sends no GET',
+  },
+  {
     name: 'a header with an underscore is another one',
     tag: 'use-headers-compared-as-servers-do',
     change: { from: 'asCompared(given)', to: 'given.toLowerCase()' },

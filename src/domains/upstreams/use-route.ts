@@ -248,7 +248,8 @@ async function forwarded(use: Use, ask: Ask, begun: Begun, { body, asked }: Judg
   const { ports, stop } = portsOf(use, ask, begun, plan, asked);
   const given = {
     call: { ...call, path: behindBase(upstream.base_url, call) ?? call.path },
-    body: body ?? (request.body as ReadableStream<Uint8Array> | null),
+    // A held call without a body has an empty one here.
+    body: body?.length === 0 ? null : (body ?? (request.body as ReadableStream<Uint8Array> | null)),
     // Who asks by the whole URL follows references in the same way.
     route:
       call.origin === undefined ? `${base}${API}/orgs/${path.org}/use/${upstream.name}` : upstream.base_url,

@@ -519,13 +519,16 @@ describe('use: approvals', () => {
     await newSecret(o, { name: 'KEY' });
     const { name } = await newUpstream(o, {}, 'KEY');
     await newApprovalPolicy(o, ['secret.use'], { config: { max_valid_seconds: 60 } });
-    for (const [method, most] of [
-      ['GET', 60],
-      ['POST', 0],
+    for (const [input, most] of [
+      [{ method: 'GET' }, 60],
+      [{ method: 'POST' }, 0],
+      // Nobody sees what its messages say.
+      [{ method: 'GET', isWebSocket: true }, 0],
     ] as const) {
-      const held = await begin(asked, name, { method }, { digest: method });
+      const digest = JSON.stringify(input);
+      const held = await begin(asked, name, input, { digest });
       const id = (held.refusal as { approval?: { id: string } }).approval?.id as string;
-      expect([method, (await ann.o.get(`/approvals/${id}`)).json.max_valid_seconds]).toEqual([method, most]);
+      expect([digest, (await ann.o.get(`/approvals/${id}`)).json.max_valid_seconds]).toEqual([digest, most]);
     }
   });
 

@@ -105,12 +105,14 @@ describe('approval of a call', () => {
     path: '/v1/a',
     query: '?b',
     headers: [] as [string, string][],
+    isWebSocket: false,
     body: utf8('c'),
   };
   it('approval: the digest covers method, path, query, headers and body', () => {
     const base = useDigest(call);
     for (const other of [
       { method: 'PUT' },
+      { isWebSocket: true },
       { path: '/v1/b' },
       { query: '?c' },
       { query: '' },

@@ -9,8 +9,13 @@ export interface Digested {
   query: string;
   headers: HeaderList;
   body: Uint8Array;
+  isWebSocket: boolean;
 }
 
-/** Over all that a held call sends: method, path, query, the headers that count, and the body. */
-export const useDigest = ({ method, path, query, headers, body }: Digested): string =>
-  sha256(tuple(method, path, query, tuple(...covered(headers).flat()), body));
+/**
+ * Over all that a held call sends: method, path, query, the headers that count, the body, and whether it opens
+ * a WebSocket, whose messages nobody sees.
+ */
+export const useDigest = ({ method, path, query, headers, body, isWebSocket }: Digested): string =>
+  // safety: approval-of-a-websocket
+  sha256(tuple(isWebSocket ? 'WebSocket' : method, path, query, tuple(...covered(headers).flat()), body));

@@ -96,7 +96,10 @@ const notShown = refuse('LIMIT_REACHED', {
     'The address and headers of this request are too long to be shown to approvers, so it cannot be approved.',
 });
 
-const isWriting = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method);
+/** Whether a call may change something there: the messages of a WebSocket may. */
+const isWriting = ({ method, isWebSocket }: UseCall) =>
+  // safety: websockets-write
+  isWebSocket || !['GET', 'HEAD', 'OPTIONS'].includes(method);
 
 function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionRow>): Plan | Refusal {
   const row = upstreamOf(given);
@@ -141,7 +144,7 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
       ends_at: endsAt(call, row),
     } satisfies Begun,
     isRead: true,
-    uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method) },
+    uses: { upstream: row, secrets: placed, isWriting: isWriting(input) },
     describes: `call ${input.method} ${input.path} of the upstream ${row.name}`,
     shows: shownCall(input, row) ?? [],
     audit: {
