@@ -99,7 +99,8 @@ describe('combined: approval, budget, masking, WebSocket and ends', () => {
   it('approval: with the budget spent it waits, is not used up, and then sends once', async () => {
     const { o, ann, agent, upstream } = await newHeld({ rate_limit: 1 });
     const call = (n: number, more = {}) => use(agent.o, upstream.name, { 'X-N': String(n), ...more });
-    const [one, two] = [approvalIn(await call(1)).id, approvalIn(await call(2)).id];
+    const one = approvalIn(await call(1)).id;
+    const two = approvalIn(await call(2)).id;
     for (const id of [one, two]) await approve(ann, id);
     expect((await call(1, under(one))).status).toBe(200);
     expect((await call(2, under(two))).status).toBe(429);
