@@ -1,5 +1,5 @@
-// Calls of upstreams whose steps are cut off or repeated: whatever fails, a call has one entry, is sent once at
-// most, and leaves no place taken; a Worker that is lost leaves word of it.
+// Calls of upstreams whose steps are cut off or repeated: whatever fails, a call has one entry, is sent once
+// at most, and leaves no place taken; a Worker that is lost leaves word of it.
 import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { VersionRow } from '../../src/db/schema';

@@ -108,7 +108,7 @@ after(async () => {
   await service?.stop();
 });
 
-/** What the service answers to these bytes, until it closes or there is a whole answer. @param {string} bytes */
+/** What the service answers to these bytes until it closes. @param {string} bytes */
 async function answerTo(bytes) {
   got = [];
   const socket = net.connect(front.port, '127.0.0.1');

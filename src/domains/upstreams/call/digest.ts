@@ -13,8 +13,8 @@ export interface Digested {
 }
 
 /**
- * Over all that a held call sends: method, path, query, the headers that count, the body, and whether it opens
- * a WebSocket, whose messages nobody sees.
+ * Over all that a held call sends: method, path, query, the headers that count, the body, and whether it
+ * opens a WebSocket, whose messages nobody sees.
  */
 export const useDigest = ({ method, path, query, headers, body, isWebSocket }: Digested): string =>
   // safety: approval-of-a-websocket

@@ -1,13 +1,23 @@
 // What the gate decides about one call of an upstream, and what forwarding it needs. Types alone: the gate
 // judges the call as `UseCall` describes it, the Worker opens the values of the plan, and `forward` sends it.
 import type { UpstreamAuth } from '../../../db/upstreams';
-import type { ShownBody } from './shown';
 
 /** A token that the service gets itself, and sends as `Authorization: Bearer`. */
 export type OwnToken = Extract<
   UpstreamAuth,
   { type: 'oauth2_client_credentials' | 'google_service_account' | 'github_app' }
 >;
+
+/** The body of a held call, as far as deciders are shown it. */
+export interface ShownBody {
+  bytes: number;
+  sha256: string;
+  /** All of it as text, or as base64 if it is none; else its beginning and its end. */
+  text: string;
+  end: string | null;
+  /** Bytes between them. */
+  hidden: number;
+}
 
 /** A call as the gate judges it: what the caller wrote, without what is not sent on. */
 export interface UseCall {

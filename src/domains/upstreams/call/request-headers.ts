@@ -19,7 +19,10 @@ const OURS = [
   ...['forwarded', 'via', 'origin', 'referer', 'x-real-ip', 'true-client-ip', 'accept-encoding'],
 ];
 
-/** Headers that make another method, path or host of a request (CVE-2018-14773), or name a proxy (CVE-2016-5385). */
+/**
+ * Headers that make another method, path or host of a request (CVE-2018-14773), or name a proxy
+ * (CVE-2016-5385).
+ */
 const OVERRIDES = [
   ...['x-http-method-override', 'x-http-method', 'x-method-override', 'x-original-method'],
   ...['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-request-uri', 'x-envoy-original-path'],

@@ -6,18 +6,7 @@ import type { UpstreamAuth } from '../../../db/upstreams';
 import type { Fact } from '../../../gate/journal/plan';
 import { withoutParameters } from './path';
 import { isSet } from './place';
-import type { UseCall } from './plan';
-
-/** The body of a held call, as far as deciders are shown it. */
-export interface ShownBody {
-  bytes: number;
-  sha256: string;
-  /** All of it as text, or as base64 if it is none; else its beginning and its end. */
-  text: string;
-  end: string | null;
-  /** Bytes between them. */
-  hidden: number;
-}
+import type { ShownBody, UseCall } from './plan';
 
 /** The most characters of a body that is shown whole. */
 const MOST_BODY = 30_000;

@@ -1,6 +1,7 @@
 // Calls of upstreams that have begun, in the gate's own storage: each is there before its request leaves, and
 // until its audit entry is written. From them follow the rates of calls, and how many there are at a time.
-// Invariant: a call has one entry, of its answer, or of its loss; an answer whose Worker is lost has one more.
+// Invariant: a call has one entry, of its answer, or of its loss; an answer whose Worker is lost has one
+// more.
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { part } from '../../../gate/part';
