@@ -481,7 +481,7 @@ export interface paths {
         };
         /**
          * Explain the access of a member
-         * @description Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests. For `secrets:use` it also names the upstreams that the member may use.
+         * @description Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests.
          *
          *     Needs the scope `members:read`.
          */
@@ -4559,7 +4559,7 @@ export interface components {
                     id: string;
                 };
             }[];
-            /** @description For `secrets:use`: the upstreams that the member may use, of those that the caller may see. A policy may still hold a call. */
+            /** @description For `secrets:use`: those that the member may use, and the caller see. */
             upstreams?: {
                 id: string;
                 name: string;
@@ -9147,9 +9147,8 @@ export interface components {
                      */
                     incomplete?: true;
                 }[];
-                /** @description The upstreams through which it can use secrets, seen or not, of those that the caller may see. */
+                /** @description What it can use, of the upstreams that the caller may see. */
                 upstreams: {
-                    /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
                     name: string;
                 }[];

@@ -78,11 +78,8 @@ export const Graph = z
         )
         .openapi({ description: 'How many secrets it can read or write now in each environment.' }),
       upstreams: z
-        .array(z.object({ id: z.string().openapi({ example: exampleId('upstream') }), name: z.string() }))
-        .openapi({
-          description:
-            'The upstreams through which it can use secrets, seen or not, of those that the caller may see.',
-        }),
+        .array(z.object({ id: z.string(), name: z.string() }))
+        .openapi({ description: 'What it can use, of the upstreams that the caller may see.' }),
     }),
   })
   .openapi('CredentialGraph');

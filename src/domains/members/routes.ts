@@ -162,7 +162,7 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Explain the access of a member',
     description:
-      'Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests. For `secrets:use` it also names the upstreams that the member may use.',
+      'Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests.',
     query: wire.AccessQuery,
     answers: { 200: wire.Access },
     refusals: ['NOT_FOUND'],

@@ -166,10 +166,7 @@ export const Access = z
     upstreams: z
       .array(z.object({ id: z.string(), name: z.string() }))
       .optional()
-      .openapi({
-        description:
-          'For `secrets:use`: the upstreams that the member may use, of those that the caller may see. A policy may still hold a call.',
-      }),
+      .openapi({ description: 'For `secrets:use`: those that the member may use, and the caller see.' }),
   })
   .openapi('Access');
 
