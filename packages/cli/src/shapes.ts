@@ -218,7 +218,7 @@ export const SCHEMAS: Record<string, string> = {
   Member: 'id:string revision?:number email:string name:string role:string environments?:array|null status:string passkeys:number invited_by:string|null created_at:string enrolled_at:string|null suspended_at:string|null enrolment:object|null',
   Removed: 'credentials:array remaining?:number',
   SuspendedMember: 'id:string revision?:number email:string name:string role:string environments?:array|null status:string passkeys:number invited_by:string|null created_at:string enrolled_at:string|null suspended_at:string|null enrolment:object|null credentials:array remaining?:number',
-  Access: 'allowed:boolean suspended:boolean reasons:array',
+  Access: 'allowed:boolean suspended:boolean reasons:array upstreams?:array',
   PasskeyPage: 'data:[@Passkey] next_cursor:string|null has_more:boolean',
   Passkey: 'id:string revision?:number name:string transports:array backed_up:boolean created_at:string',
   CreationOptions: 'challenge:string rp:object user:object pubKeyCredParams:array timeout:number attestation:string excludeCredentials:array authenticatorSelection:object extensions:object hints:array',

@@ -17,6 +17,10 @@ interface Ready {
   what: string;
   /** The usual name of the secret. */
   secret: string;
+  /** Further secrets that it places. */
+  also?: readonly string[];
+  /** Everyone has an address of their own: that in `fields` is an example. */
+  isOwnAddress?: true;
   /** The vendor's page on its credential. */
   source: string;
   fields(secret: string): Fields;
@@ -26,6 +30,25 @@ interface Ready {
 
 const bearer = (secret: string): Fields['auth'] => [
   { type: 'header', name: 'Authorization', value: `Bearer {{${secret}}}` },
+];
+
+const serviceAccount = (secret: string, scope: string): Fields['auth'] => [
+  {
+    type: 'google_service_account',
+    key: `{{${secret}}}`,
+    scopes: [`https://www.googleapis.com/auth/${scope}`],
+  },
+];
+
+const ACCESS_KEY = 'AWS_ACCESS_KEY_ID';
+const signed = (secret: string, service: string): Fields['auth'] => [
+  {
+    type: 'aws_sigv4',
+    access_key_id: `{{${ACCESS_KEY}}}`,
+    secret_access_key: `{{${secret}}}`,
+    region: 'us-east-1',
+    service,
+  },
 ];
 
 export const CATALOGUE: Record<string, Ready> = {
@@ -109,6 +132,71 @@ export const CATALOGUE: Record<string, Ready> = {
         { methods: ['POST'], paths: ['/api/chat.postMessage', '/api/chat.update', '/api/auth.test'] },
         { methods: ['GET', 'POST'], paths: ['/api/conversations.list', '/api/conversations.history'] },
       ],
+    }),
+  },
+  'google-sheets': {
+    what: 'read spreadsheets, and write their cells',
+    secret: 'GOOGLE_SERVICE_ACCOUNT',
+    source: 'https://developers.google.com/identity/protocols/oauth2/service-account',
+    sdk: { urls: {}, keys: [] },
+    fields: (secret) => ({
+      base_url: 'https://sheets.googleapis.com',
+      auth: serviceAccount(secret, 'spreadsheets'),
+      allow: [
+        { methods: ['GET'], paths: ['/v4/spreadsheets/*'] },
+        { methods: ['POST', 'PUT'], paths: ['/v4/spreadsheets/*/values/*'] },
+      ],
+    }),
+  },
+  'google-storage': {
+    what: 'read objects of buckets',
+    secret: 'GOOGLE_SERVICE_ACCOUNT',
+    source: 'https://developers.google.com/identity/protocols/oauth2/service-account',
+    sdk: { urls: {}, keys: [] },
+    fields: (secret) => ({
+      base_url: 'https://storage.googleapis.com',
+      auth: serviceAccount(secret, 'devstorage.read_only'),
+      allow: [{ methods: ['GET'], paths: ['/storage/v1/b/*/o', '/storage/v1/b/*/o/*'] }],
+    }),
+  },
+  'aws-dynamodb': {
+    what: 'read and write items, in us-east-1',
+    secret: 'AWS_SECRET_ACCESS_KEY',
+    also: [ACCESS_KEY],
+    source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html',
+    sdk: { urls: {}, keys: [] },
+    fields: (secret) => ({
+      base_url: 'https://dynamodb.us-east-1.amazonaws.com',
+      auth: signed(secret, 'dynamodb'),
+      allow: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem'].map((call) => ({
+        methods: ['POST'],
+        paths: ['/'],
+        headers: { 'X-Amz-Target': `DynamoDB_20120810.${call}` },
+      })),
+    }),
+  },
+  'aws-s3': {
+    what: 'read objects, in us-east-1, with the bucket in the path',
+    secret: 'AWS_SECRET_ACCESS_KEY',
+    also: [ACCESS_KEY],
+    source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html',
+    sdk: { urls: {}, keys: [] },
+    fields: (secret) => ({
+      base_url: 'https://s3.us-east-1.amazonaws.com',
+      auth: signed(secret, 's3'),
+      allow: [{ methods: ['GET', 'HEAD'], paths: ['/*/*'] }],
+    }),
+  },
+  postgrest: {
+    what: 'read tables, and call functions that only read',
+    secret: 'POSTGREST_TOKEN',
+    isOwnAddress: true,
+    source: 'https://docs.postgrest.org/en/stable/references/auth.html',
+    sdk: { urls: {}, keys: [] },
+    fields: (secret) => ({
+      base_url: 'https://postgrest.example.com',
+      auth: bearer(secret),
+      allow: [{ methods: ['GET', 'HEAD'], paths: ['/*'] }],
     }),
   },
 };

@@ -110,9 +110,12 @@ it('upstream: made of the catalogue or from stdin, shown, changed and deleted', 
 });
 
 it.each(Object.keys(CATALOGUE))('upstream: the service takes %s of the catalogue', async (name) => {
-  const { secret } = CATALOGUE[name] as { secret: string };
-  await ok(['set', secret], { stdin: 'a-credential-of-the-vendor' });
-  await ok(['upstream', 'add', name]);
+  const ready = CATALOGUE[name];
+  for (const secret of [ready?.secret ?? '', ...(ready?.also ?? [])])
+    await ok(['set', secret], { stdin: 'a-credential-of-the-vendor' });
+  const add = ['upstream', 'add', name];
+  if (ready?.isOwnAddress) expect((await machine.svc(add)).stderr).toContain('--base-url');
+  await ok([...add, ...(ready?.isOwnAddress ? ['--base-url', 'https://db.example.org'] : [])]);
 });
 
 it('policy: created from stdin, changed, disabled and deleted; an error does not repeat stdin', async () => {

@@ -4559,6 +4559,11 @@ export interface components {
                     id: string;
                 };
             }[];
+            /** @description For `secrets:use`: those that the member may use, and the caller see. */
+            upstreams?: {
+                id: string;
+                name: string;
+            }[];
         };
         PasskeyPage: {
             data: components["schemas"]["Passkey"][];
@@ -9119,6 +9124,7 @@ export interface components {
                 scopes: string[];
                 environments: string[] | null;
                 secrets: string[] | null;
+                upstreams: string[] | null;
                 /** Format: date-time */
                 expires_at: string | null;
             }[];
@@ -9140,6 +9146,11 @@ export interface components {
                      * @enum {boolean}
                      */
                     incomplete?: true;
+                }[];
+                /** @description What it can use, of the upstreams that the caller may see. */
+                upstreams: {
+                    id: string;
+                    name: string;
                 }[];
             };
         };
@@ -11270,6 +11281,11 @@ export interface operations {
                  * @example DATABASE_URL
                  */
                 secret?: string;
+                /**
+                 * @description The name of an upstream, with `secrets:use` alone.
+                 * @example stripe
+                 */
+                upstream?: string;
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */

@@ -38,6 +38,24 @@ export const mutants = [
     notice: `${EGRESS} egress: a stream has the headers given alone, and its redirects are not followed`,
   },
   {
+    name: 'a header with an underscore is another one',
+    tag: 'use-headers-compared-as-servers-do',
+    change: { from: 'asCompared(given)', to: 'given.toLowerCase()' },
+    notice: `${HEADERS} headers: X_HTTP_Method_Override is not sent on`,
+  },
+  {
+    name: 'the header of auth is sent with an underscore too',
+    tag: 'use-headers-of-auth-once',
+    change: { from: 'set.has(asCompared(name))', to: 'set.has(name)' },
+    notice: `${PLACE} placing: a header of auth takes the place of the caller’s, whatever its spelling`,
+  },
+  {
+    name: 'facts of a held call beyond their bound are left out',
+    tag: 'held-call-shown-whole',
+    change: { from: 'length > MOST_REST ? null : ', to: '' },
+    notice: `${ROUTE} approval: deciders see all that is sent, and nothing that the upstream’s auth replaces`,
+  },
+  {
     name: 'every header of a caller is sent on',
     tag: 'use-headers-kept-here',
     change: { from: '!isKeptHere(name) && ', to: '' },

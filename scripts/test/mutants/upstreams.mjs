@@ -9,6 +9,8 @@ const TOKENS = 'api/upstreams/own-tokens:';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
+    'use-unopened-ends':
+      'faults/uses: integrity: a value that does not open ends its call, and frees its place',
     'upstream-within-maker': `${UPSTREAMS} permission: making and changing one needs secrets:read on each secret that it places`,
     'upstream-shown-by-reach': `${UPSTREAMS} upstream: it is created, listed, changed and deleted`,
     'upstream-of-revoked-key-stops': `${UPSTREAMS} maker: it stops when its maker is contained, and works for whoever changes it`,
@@ -28,12 +30,6 @@ export const mutants = [
     'placed-by-readers': `${UPSTREAMS} permission: bringing a secret under a name that an upstream places needs secrets:read`,
     'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,
   }),
-  {
-    name: 'a long header hides the body of a held call from those who decide',
-    tag: 'held-call-shown-whole',
-    change: { from: '(!row || areShownWhole(factsOf(call, row)))', to: 'true' },
-    notice: 'api/upstreams/use-route: no header hides the body from those who decide',
-  },
   {
     name: 'the approval of a GET opens a WebSocket',
     tag: 'approved-get-opens-no-websocket',
@@ -183,5 +179,11 @@ export const mutants = [
     tag: 'limits-shown-within-upstreams',
     change: { from: 'upstreams?.filter(isUpstreamWithin) ?? null', to: '[...(upstreams ?? [])]' },
     notice: `${USE} permission: a limited caller is shown no upstreams beyond its own`,
+  },
+  {
+    name: 'the explanation of access names upstreams that its caller may not see',
+    tag: 'usable-upstreams-within-reach',
+    change: { from: 'isVisible(asker, row) && ', to: '' },
+    notice: 'api/members/members: access: says which upstreams a member may use, and by what',
   },
 ];

@@ -58,6 +58,7 @@ export const Graph = z
         scopes: z.array(z.string()),
         environments: z.array(z.string()).nullable(),
         secrets: z.array(z.string()).nullable(),
+        upstreams: z.array(z.string()).nullable(),
         expires_at: Time.nullable(),
       }),
     ),
@@ -76,6 +77,9 @@ export const Graph = z
           }),
         )
         .openapi({ description: 'How many secrets it can read or write now in each environment.' }),
+      upstreams: z
+        .array(z.object({ id: z.string(), name: z.string() }))
+        .openapi({ description: 'What it can use, of the upstreams that the caller may see.' }),
     }),
   })
   .openapi('CredentialGraph');

@@ -168,7 +168,12 @@ export const memberRoutes = [
     refusals: ['NOT_FOUND'],
     named: by('member'),
     prepare: ({ query }) => ({
-      input: { scope: query.action, environment: query.environment ?? null, secret: query.secret ?? null },
+      input: {
+        scope: query.action,
+        environment: query.environment ?? null,
+        secret: query.secret ?? null,
+        upstream: query.upstream ?? null,
+      },
     }),
   }),
 ];

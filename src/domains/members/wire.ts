@@ -69,19 +69,35 @@ export const RemovalQuery = z.strictObject({
     .optional()
     .openapi({ description: 'Whether to also revoke the credentials that the member created.' }),
 });
-export const AccessQuery = z.strictObject({
-  action: z
-    .string()
-    .max(64)
-    .refine((scope) => allScopes.includes(scope), 'is not a known scope')
-    .openapi({ description: 'The scope to check.', example: 'secrets:read' }),
-  environment: EnvironmentRef.optional().openapi({ description: 'Id or slug of the environment to check.' }),
-  secret: z.string().min(1).max(255).optional().openapi({
-    description:
-      'The name of a secret. It is looked up in the default environment unless environment is sent.',
-    example: 'DATABASE_URL',
-  }),
-});
+export const AccessQuery = z
+  .strictObject({
+    action: z
+      .string()
+      .max(64)
+      .refine((scope) => allScopes.includes(scope), 'is not a known scope')
+      .openapi({ description: 'The scope to check.', example: 'secrets:read' }),
+    environment: EnvironmentRef.optional().openapi({
+      description: 'Id or slug of the environment to check.',
+    }),
+    secret: z.string().min(1).max(255).optional().openapi({
+      description:
+        'The name of a secret. It is looked up in the default environment unless environment is sent.',
+      example: 'DATABASE_URL',
+    }),
+    upstream: z.string().min(1).max(63).optional().openapi({
+      description: 'The name of an upstream, with `secrets:use` alone.',
+      example: 'stripe',
+    }),
+  })
+  .refine(
+    ({ action, environment, secret, upstream }) =>
+      upstream === undefined ||
+      (action === 'secrets:use' && environment === undefined && secret === undefined),
+    {
+      path: ['upstream'],
+      message: 'goes with the action secrets:use, and with neither environment nor secret',
+    },
+  );
 
 export const Member = z
   .object({
@@ -147,6 +163,10 @@ export const Access = z
         grantee: z.object({ type: z.enum(['member', 'team']), id: z.string() }).optional(),
       }),
     ),
+    upstreams: z
+      .array(z.object({ id: z.string(), name: z.string() }))
+      .optional()
+      .openapi({ description: 'For `secrets:use`: those that the member may use, and the caller see.' }),
   })
   .openapi('Access');
 

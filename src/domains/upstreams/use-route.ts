@@ -3,7 +3,7 @@
 // this service carry Svc-Error, answers of the upstream Svc-Upstream.
 
 import { fullNeed } from '../../auth/actions';
-import { fromUtf8, toBase64, tuple } from '../../crypto/bytes';
+import { tuple } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
 import { idBytes, newId } from '../../db/ids';
 import { forms } from '../../db/names';
@@ -27,6 +27,7 @@ import { forward } from './call/forward';
 import { leased, ROUND } from './call/lease';
 import { behindBase, cutTarget, cutUsePath, isPlainPath, type UsePath } from './call/path';
 import { covered, isLoop, isWebSocket, sendable } from './call/request-headers';
+import { shownBody } from './call/shown';
 import type { PlacedValue, UseCall, UsePlan, UsePorts } from './call/use-plan';
 import type { Begun } from './gate/use';
 import { ownToken } from './kept-tokens';
@@ -133,8 +134,7 @@ async function asHeld(use: Use, ask: Ask): Promise<Judged> {
           message: `The body of a call that waits for an approval may have ${MOST_WHOLE} bytes at most.`,
         })
       : null;
-  const shown = body && (fromUtf8(body) ?? toBase64(body));
-  const whole = body && { digest: digest as string, body_bytes: body.length, shown: shown as string };
+  const whole = body && { body: shownBody(body) };
   const again: Ask = {
     ...ask,
     approval,
@@ -146,17 +146,28 @@ async function asHeld(use: Use, ask: Ask): Promise<Judged> {
   return { reply: await callGate(env, again, trace, true, defer), body, asked };
 }
 
-/** Opens the values of a plan. What was altered is reported, as for reads. */
-async function opened({ incoming, keys, caller }: Use, ask: Ask, { values }: Begun) {
+/** Opens the values of a plan. What was altered ends the call, and is reported as for reads. */
+async function opened(use: Use, ask: Ask, begun: Begun) {
+  const { incoming, keys, caller } = use;
   const { env, trace, defer } = incoming;
   const placed: Record<string, PlacedValue> = {};
   try {
-    for (const delivered of values) {
+    for (const delivered of begun.values) {
       const { row, version, value } = await decryptValue(keys, caller.genuine.org, delivered);
       placed[row.name] = { value, isChosen: row.type === 'password' && version.generated !== 1 };
     }
     return placed;
   } catch (error) {
+    // safety: use-unopened-ends
+    await toldOf(
+      use,
+      ask,
+      begun,
+    )('use.answered', {
+      status: null,
+      code: error instanceof ApiError ? error.refusal.code : 'INTERNAL',
+      request_bytes: 0,
+    });
     if (error instanceof ApiError && error.violation)
       await callGate(
         env,
@@ -219,8 +230,6 @@ function portsOf(use: Use, ask: Ask, begun: Begun, plan: UsePlan, asked: number)
   return { ports, stop };
 }
 
-const emptied = (body: Uint8Array): Uint8Array | null => (body.length > 0 ? body : null);
-
 /** Forwards a call that the gate let through. */
 async function forwarded(use: Use, ask: Ask, begun: Begun, { body, asked }: Judged) {
   const { incoming, call, path } = use;
@@ -239,8 +248,8 @@ async function forwarded(use: Use, ask: Ask, begun: Begun, { body, asked }: Judg
   const { ports, stop } = portsOf(use, ask, begun, plan, asked);
   const given = {
     call: { ...call, path: behindBase(upstream.base_url, call) ?? call.path },
-    // A GET has no body at all, not an empty one.
-    body: body ? emptied(body) : (request.body as ReadableStream<Uint8Array> | null),
+    // A held call without a body has an empty one here.
+    body: body?.length === 0 ? null : (body ?? (request.body as ReadableStream<Uint8Array> | null)),
     // Who asks by the whole URL follows references in the same way.
     route:
       call.origin === undefined ? `${base}${API}/orgs/${path.org}/use/${upstream.name}` : upstream.base_url,

@@ -31,12 +31,6 @@ import { slugOf } from '../request/target';
 const MOST_FACT = 8000;
 const MOST_ALL = 48_000;
 
-/** How many characters facts have. */
-const lengthOf = (facts: readonly Fact[]): number =>
-  facts.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
-
-/** Whether deciders are shown all of these, and not just how many more there are. */
-export const areShownWhole = (facts: readonly Fact[]): boolean => lengthOf(facts) <= MOST_ALL;
 /** Secrets and changed rows that are shown one by one. */
 const MOST_EACH = 20;
 

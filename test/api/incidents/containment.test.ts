@@ -21,6 +21,7 @@ import { inGate, leaveRows } from '../../support/gate';
 import { newKeyInput } from '../../support/people';
 import { byMember, moveLog, newSignedInMember } from '../../support/planted';
 import { runs, slow } from '../../support/slow';
+import { newUpstream } from '../../support/upstreams';
 import {
   type Answer,
   BOOTSTRAP,
@@ -777,6 +778,7 @@ describe('graph: a credential', () => {
         alive: true,
         scopes: ['secrets:read', 'tokens:write'],
         environments: [{ environment: 'production', secrets: 2 }],
+        upstreams: [],
       },
     });
     expect(json.children).toHaveLength(2);
@@ -796,8 +798,24 @@ describe('graph: a credential', () => {
       alive: false,
       scopes: [],
       environments: [],
+      upstreams: [],
     });
     expect(statusOrCode(await o.get('/credentials/key_none/graph'))).toBe('NOT_FOUND');
+  });
+
+  it('exposure: the graph tells what a credential may use beside what it may read', async () => {
+    const o = await newOrg();
+    const { id, name } = await newUpstream(o, { name: 'stripe' });
+    await newUpstream(o, { name: 'openai' });
+    const user = await newKey(o, { scopes: ['secrets:use'], upstreams: ['stripe'] });
+    const graph = async (by: Pick<typeof o, 'get'> = o) =>
+      (await by.get(`/credentials/${user.id}/graph`)).json;
+    expect(await graph()).toMatchObject({
+      grants: [{ scopes: ['secrets:use'], upstreams: ['stripe'] }],
+      reach: { environments: [], upstreams: [{ id, name }] },
+    });
+    const { o: asker } = await newKey(o, { scopes: ['tokens:read'] });
+    expect((await graph(asker)).reach.upstreams).toEqual([]);
   });
 
   it('shows a browser session with the role of its member', async () => {

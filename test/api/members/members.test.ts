@@ -28,6 +28,7 @@ import {
   ownerId,
 } from '../../support/people';
 import { runs, slow } from '../../support/slow';
+import { newUpstream } from '../../support/upstreams';
 import {
   type Answer,
   BOOTSTRAP,
@@ -694,6 +695,47 @@ describe('permission: the explanation for a member', () => {
     expect(codeOf(await access(''))).toEqual([400, 'VALIDATION_FAILED']);
     expect(codeOf(await access('action=secrets:read&environment=nowhere'))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await access('action=secrets:read', 'mem_0'))).toEqual([404, 'NOT_FOUND']);
+  });
+});
+
+describe('access: upstreams', () => {
+  it('access: says which upstreams a member may use, and by what', async () => {
+    const o = await newOrg();
+    const { id } = await newMember(o, 'viewer');
+    const stripe = await newUpstream(o, { name: 'stripe' });
+    await newUpstream(o, { name: 'openai' });
+    const access = async (query: string, by: Pick<typeof o, 'get'> = o) =>
+      (await by.get(`/members/${id}/access?${query}`)).json;
+    expect(await access('action=secrets:use')).toMatchObject({ allowed: false, upstreams: [] });
+    const grantee = { type: 'member', id };
+    const grant = (await o.post('/grants', { grantee, permission: 'use', upstreams: ['str*'] })).json;
+    const why = { source: 'grant', grant_id: grant.id, grantee };
+    const seen = [{ id: stripe.id, name: 'stripe' }];
+    expect(await access('action=secrets:use')).toMatchObject({ allowed: true, upstreams: seen });
+    expect(await access('action=secrets:use&upstream=stripe')).toEqual({
+      allowed: true,
+      suspended: false,
+      reasons: [why],
+      upstreams: seen,
+    });
+    expect(await access('action=secrets:use&upstream=openai')).toMatchObject({
+      allowed: false,
+      reasons: [],
+      upstreams: [],
+    });
+    // Who may read a secret may use it.
+    await newGrant(o, 'member', id, { permission: 'read' });
+    expect(await access('action=secrets:use&upstream=openai')).toMatchObject({ allowed: true });
+    expect(await access('action=secrets:read')).not.toHaveProperty('upstreams');
+    for (const query of [
+      'action=secrets:read&upstream=stripe',
+      'action=secrets:use&upstream=stripe&secret=x',
+    ])
+      expect((await access(query)).error.code).toBe('VALIDATION_FAILED');
+    const { o: asker } = await newKey(o, { scopes: ['members:read'] });
+    expect(await access('action=secrets:use', asker)).toMatchObject({ allowed: true, upstreams: [] });
+    for (const query of ['upstream=stripe', 'upstream=unknown'])
+      expect((await access(`action=secrets:use&${query}`, asker)).error.code).toBe('NOT_FOUND');
   });
 });
 

@@ -1,10 +1,11 @@
 // Calls of upstreams over HTTP: what reaches the upstream, what comes back, and who is refused.
 import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { sha256 } from '../../../src/crypto/digest';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey, newSession } from '../../support/credentials';
 import { newUpstream } from '../../support/upstreams';
-import { type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
+import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -291,10 +292,64 @@ describe('calls of upstreams', () => {
       use(asked, name, undefined, { method: 'POST', body, headers: { 'X-Pad': 'a'.repeat(length) } });
     expect(codeOf(await padded(50_000, 'amount=5'))).toEqual([409, 'LIMIT_REACHED']);
     expect(codeOf(await padded(18_000, 'b'.repeat(30_000)))).toEqual([409, 'LIMIT_REACHED']);
-    const { id } = approvalIn(await padded(40_000, 'amount=5'));
+    const { id } = approvalIn(await padded(15_000, 'amount=5'));
     expect((await ann.o.get(`/approvals/${id}`)).json.shown).toContainEqual({
       name: 'Body',
       value: 'amount=5',
     });
+  });
+
+  it('approval: a body of up to 4 MiB waits: deciders see both ends, its size and its digest', async () => {
+    const { o, ann, asked } = await newOffice();
+    const { name } = await newUpstream(o);
+    await newApprovalPolicy(o, ['secret.use']);
+    const body = `<begins>${'x'.repeat(4 * 1024 ** 2 - 14)}<ends>`;
+    const post = (text: string, headers = {}) =>
+      use(asked, name, '/v1/files', { method: 'POST', body: text, headers });
+    const held = await post(body);
+    const { id } = approvalIn(held);
+    const { shown } = (await ann.o.get(`/approvals/${id}`)).json;
+    const facts = Object.fromEntries(
+      shown.map((one: { name: string; value: string }) => [one.name, one.value]),
+    );
+    expect(facts['Body size']).toBe('4,194,304 bytes, of which 4,174,304 in the middle are not shown');
+    expect(facts['Body SHA-256']).toBe(sha256(body));
+    expect(JSON.stringify(shown)).toContain('<begins>');
+    expect(JSON.stringify(shown)).toContain('<ends>');
+    expect((await ann.o.post(`/approvals/${id}/approve`, {})).status).toBe(200);
+    const other = body.replace(/x{9}<ends>/, 'xxxxYxxxx<ends>');
+    expect(codeOf(await post(other, { 'Approval-Id': id }))).toEqual([409, 'APPROVAL_MISMATCH']);
+    expect((await post(body, { 'Approval-Id': id })).status).toBe(200);
+    expect(sent.map((one) => one.body === body)).toEqual([true]);
+    expect(codeOf(await post(`${body}x`))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  it('approval: deciders see all that is sent, and nothing that the upstream’s auth replaces', async () => {
+    const { o, ann, asked } = await newOffice();
+    const { name: secret } = await newSecret(o);
+    const { name } = await newUpstream(
+      o,
+      {
+        auth: [
+          { type: 'header', name: 'X-Account', value: '{{KEY}}'.replace('KEY', secret) },
+          { type: 'query', name: 'key', value: '{{KEY}}'.replace('KEY', secret) },
+        ],
+      },
+      secret,
+    );
+    await newApprovalPolicy(o, ['secret.use']);
+    const get = (path: string, headers: Record<string, string>) => use(asked, name, path, { headers });
+    const query = `?key=mine&a=${'y'.repeat(8100)}end-of-query`;
+    const held = await get(`/v1/x${query}`, {
+      'X-Account': 'mine',
+      'X-B': `${'z'.repeat(7000)}end-of-header`,
+    });
+    const seen = (await ann.o.get(`/approvals/${approvalIn(held).id}`)).json.shown;
+    const text = seen.map((one: { value: string }) => one.value).join('');
+    expect(text).toContain('end-of-query');
+    expect(text).toContain('end-of-header');
+    expect(text).not.toContain('mine');
+    const long = Object.fromEntries([0, 1, 2].map((n) => [`X-${n}`, 'z'.repeat(6000)]));
+    expect(codeOf(await get('/v1/x', long))).toEqual([409, 'LIMIT_REACHED']);
   });
 });

@@ -1,8 +1,10 @@
 // Calls of upstreams, as the gate judges and records them: who may call what, what is durable when, and what
 // ends a call. What is sent is tested with the forwarding.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { utf8 } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { actions, routes } from '../../../src/domains';
+import { shownBody } from '../../../src/domains/upstreams/call/shown';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
@@ -496,7 +498,7 @@ describe('use: approvals', () => {
     const { name, id } = await newUpstream(o, { name: 'stripe' }, 'KEY');
     await newApprovalPolicy(o, ['secret.use']);
     expect(await begin(asked, name)).toEqual({ wants: 'digest' });
-    const whole = { digest: 'd', body_bytes: 3, shown: 'a=b' };
+    const whole = { body: shownBody(utf8('a=b')) };
     const held = await begin(asked, name, { whole }, {});
     expect(held.code).toBe('APPROVAL_REQUIRED');
     const approval = (held.refusal as { approval?: { id: string } }).approval?.id as string;
@@ -516,20 +518,16 @@ describe('use: approvals', () => {
     ).toMatchObject([{ approval, resource: id }]);
   });
 
-  it('approval: a call that deciders could not be shown whole is refused, and a long path is cut in the summary', async () => {
+  it('approval: a call whose headers deciders could not be shown is refused, and a long path is cut in the summary', async () => {
     const { o, ann, asked } = await newOffice();
     await newSecret(o, { name: 'KEY' });
     const { name } = await newUpstream(o, {}, 'KEY');
     await newApprovalPolicy(o, ['secret.use']);
-    const headers = ['a', 'b', 'c'].map((one): [string, string] => [`x-${one}`, one.repeat(12_000)]);
-    const whole = (body: string) => ({ digest: 'd', body_bytes: body.length, shown: body });
-    for (const given of [
-      { whole: whole('x'.repeat(30_001)) },
-      { whole: whole('x'.repeat(20_000)), headers },
-      { query: `?${'q'.repeat(13_000)}`, headers },
-    ])
-      expect((await begin(asked, name, given, {})).code).toBe('LIMIT_REACHED');
-    const long = { path: `/v1/${'p'.repeat(5000)}`, whole: whole('the end'), headers };
+    const headers = ['a', 'b'].map((one): [string, string] => [`x-${one}`, one.repeat(5000)]);
+    const whole = { body: shownBody(utf8('the end')) };
+    const tooLong = { query: `?${'q'.repeat(7000)}`, headers, whole };
+    expect((await begin(asked, name, tooLong, {})).code).toBe('LIMIT_REACHED');
+    const long = { path: `/v1/${'p'.repeat(5000)}`, whole, headers };
     const held = await begin(asked, name, long, {});
     const approval = (held.refusal as { approval?: { id: string } }).approval?.id as string;
     const { shown, summary } = (await ann.o.get(`/approvals/${approval}`)).json;
@@ -560,13 +558,16 @@ describe('use: approvals', () => {
     await newSecret(o, { name: 'KEY' });
     const { name } = await newUpstream(o, {}, 'KEY');
     await newApprovalPolicy(o, ['secret.use'], { config: { max_valid_seconds: 60 } });
-    for (const [method, most] of [
-      ['GET', 60],
-      ['POST', 0],
+    for (const [input, most] of [
+      [{ method: 'GET' }, 60],
+      [{ method: 'POST' }, 0],
+      // Nobody sees what its messages say.
+      [{ method: 'GET', isWebSocket: true }, 0],
     ] as const) {
-      const held = await begin(asked, name, { method }, { digest: method });
+      const digest = JSON.stringify(input);
+      const held = await begin(asked, name, input, { digest });
       const id = (held.refusal as { approval?: { id: string } }).approval?.id as string;
-      expect([method, (await ann.o.get(`/approvals/${id}`)).json.max_valid_seconds]).toEqual([method, most]);
+      expect([digest, (await ann.o.get(`/approvals/${id}`)).json.max_valid_seconds]).toEqual([digest, most]);
     }
   });
 

@@ -21,7 +21,8 @@ describe('headers of a call', () => {
     ...['X-Forwarded-Host', 'Origin', 'Referer', 'Svc-Upstream', 'Connection', 'Keep-Alive', 'TE', 'Trailer'],
     ...['Transfer-Encoding', 'Upgrade', 'Proxy-Authorization', 'Proxy-Connection', 'Host', 'Content-Length'],
     ...['Expect', 'Accept-Encoding', 'X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'],
-    ...['Sec-WebSocket-Extensions', 'Sec-WebSocket-Key', 'True-Client-IP', 'X-Real-IP'],
+    ...['Sec-WebSocket-Extensions', 'Sec-WebSocket-Key', 'True-Client-IP', 'X-Real-IP', 'Proxy', 'X-Host'],
+    ...['X-Original-URL', 'X-Rewrite-URL', 'X_HTTP_Method_Override', 'X_Forwarded_For', 'Transfer_Encoding'],
   ])('headers: %s is not sent on', (name) => expect(sent({ [name]: 'x' })).toEqual([]));
 
   it('headers: those of the upstream are sent on, sorted', () => {
@@ -104,20 +105,20 @@ describe('approval of a call', () => {
     path: '/v1/a',
     query: '?b',
     headers: [] as [string, string][],
-    body: utf8('c'),
     isWebSocket: false,
+    body: utf8('c'),
   };
   it('approval: the digest covers method, path, query, headers, body and whether it opens a WebSocket', () => {
     const base = useDigest(call);
     for (const other of [
       { method: 'PUT' },
+      { isWebSocket: true },
       { path: '/v1/b' },
       { query: '?c' },
       { query: '' },
       { headers: [['accept-profile', 'private']] as [string, string][] },
       { body: utf8('d') },
       { path: '/v1/a?', query: 'b' },
-      { isWebSocket: true },
     ])
       expect(useDigest({ ...call, ...other })).not.toBe(base);
   });

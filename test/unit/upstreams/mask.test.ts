@@ -32,6 +32,20 @@ describe('masking', () => {
     }
   });
 
+  const MARKUP = `a<b>c&d=e'f"é/+~😀\\`;
+  it.each([
+    ['Go and Gson', String.raw`a\u003cb\u003ec\u0026d\u003de\u0027f\"é/+~😀\\`],
+    ['.NET', String.raw`a\u003Cb\u003Ec\u0026d=e\u0027f\u0022\u00E9/\u002B~\uD83D\uDE00\\`],
+    ['PHP', String.raw`a\u003Cb\u003Ec\u0026d=e'f\"\u00e9\/+~\ud83d\ude00\u005C`],
+    ['both cases', String.raw`\u0061\u003Cb\u003ec&d=e'f\u0022\u00E9/+~\uD83d\ude00\\`],
+    ['RFC 3986', `a%3Cb%3Ec%26d%3De%27f%22%c3%A9%2F%2B~%F0%9F%98%80%5C`],
+    ['few percent escapes', `a%3Cb>c&d=e'f"%C3%a9/+%7E😀%5c`],
+  ])('masking: the escapes of %s', (_, form) => {
+    for (const cut of [1, 3, 1000])
+      expect(masked(`<${form}>`, [MARKUP], cut)).toBe(`<${'*'.repeat(utf8(form).length)}>`);
+    expect(masked(form.slice(0, -1), [MARKUP], 1)).toBe(form.slice(0, -1));
+  });
+
   it('masking: values that overlap are masked whole', () => {
     expect(masked('xaaaabbbbccccy', ['aaaabbbb', 'bbbbcccc'], 1)).toBe('x************y');
     expect(masked('aaaaaaaaaaa', ['aaaaaaaa'], 1)).toBe('***********');

@@ -69,6 +69,12 @@ describe('placing', () => {
     expect(headers).toEqual([['x-token', KEY]]);
   });
 
+  it('placing: a header of auth takes the place of the caller’s, whatever its spelling', () => {
+    const auth: UpstreamAuth[] = [{ type: 'header', name: 'X-Account_Id', value: '{{KEY}}' }];
+    for (const name of ['x-account_id', 'x_account-id', 'x-account-id'])
+      expect(put(auth, { KEY }, { headers: [[name, 'mine']] }).headers).toEqual([['x-account_id', KEY]]);
+  });
+
   it('placing: a template is filled once, and only what auth says is one', () => {
     const { headers, url } = put(
       [header('{{A}} {{B}}')],

@@ -157,19 +157,23 @@ const group: Group = {
         },
       },
     ),
-    access: member<CommonOptions & { environment?: string; secret?: string }>(
+    access: member<CommonOptions & { environment?: string; secret?: string; upstream?: string }>(
       'Explain what a member may do',
       {
         needs: 'vault',
         args: { '<id>': 'their id, mem_…', '<scope>': 'such as secrets:read' },
-        options: { '--environment <slug>': 'in this environment', '--secret <name>': 'for this name' },
+        options: {
+          '--environment <slug>': 'in this environment',
+          '--secret <name>': 'for this name',
+          '--upstream <name>': 'through this upstream, with secrets:use',
+        },
         examples: {
           'member access mem_0HrZKtC4bqXw2vJm8yNd1L secrets:read --environment production --secret DATABASE_URL':
             'See whether a member can read a secret, and why',
         },
-        async run(context, { args: [id = '', action = ''], options: { environment, secret } }) {
+        async run(context, { args: [id = '', action = ''], options: { environment, secret, upstream } }) {
           const { vault, org_id } = await context.vault();
-          const query = { action, environment, secret };
+          const query = { action, environment, secret, upstream };
           const { data } = await vault.api.GET('/orgs/{org_id}/members/{id}/access', {
             params: { path: { org_id, id }, query },
           });
@@ -178,6 +182,7 @@ const group: Group = {
             if (data.suspended) context.out.line('  the member is suspended');
             for (const { source, role, grant_id } of data.reasons)
               context.out.line(`  by ${source} ${clean(String(role ?? grant_id))}`);
+            for (const { name } of data.upstreams ?? []) context.out.line(`  through ${clean(name)}`);
           });
           return 0;
         },

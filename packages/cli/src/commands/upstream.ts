@@ -93,10 +93,10 @@ const group: Group = {
       examples: { 'upstream catalogue': 'List the APIs that need no JSON' },
       async run({ out }) {
         out.list(
-          Object.entries(CATALOGUE).map(([name, { what, secret, source }]) => ({
+          Object.entries(CATALOGUE).map(([name, { what, secret, also = [], source }]) => ({
             name,
             what,
-            secret,
+            secret: [secret, ...also].join(', '),
             source,
           })),
           {
@@ -110,29 +110,39 @@ const group: Group = {
         return 0;
       },
     }),
-    add: member<CommonOptions & { secret?: string; name?: string }>('Make an upstream of the catalogue', {
-      needs: 'environment',
-      args: { '<api>': 'an API of svc upstream catalogue, such as stripe' },
-      options: {
-        '--secret <name>': { description: 'the secret with its credential; by default the usual name' },
-        '--name <name>': { description: 'the name of the upstream; by default that of the API' },
+    add: member<CommonOptions & { secret?: string; name?: string; baseUrl?: string }>(
+      'Make an upstream of the catalogue',
+      {
+        needs: 'environment',
+        args: { '<api>': 'an API of svc upstream catalogue, such as stripe' },
+        options: {
+          '--secret <name>': { description: 'the secret with its credential; by default the usual name' },
+          '--name <name>': { description: 'the name of the upstream; by default that of the API' },
+          '--base-url <url>': { description: 'where the API is, if not at the address of the catalogue' },
+        },
+        examples: {
+          'upstream add stripe': 'Let callers use Stripe with the secret STRIPE_SECRET_KEY',
+          'upstream add openai --secret OPENAI_TEAM_KEY': 'The same with a secret of another name',
+        },
+        notes: ['It lets through what the catalogue names. Change that with svc upstream update.'],
+        async run(context, { args: [api = ''], options: { secret, name, baseUrl } }) {
+          const ready = Object.hasOwn(CATALOGUE, api) ? CATALOGUE[api] : undefined;
+          if (!ready) throw usage(`The catalogue has no ${clean(api)}.`, 'svc upstream catalogue');
+          if (ready.isOwnAddress && baseUrl === undefined)
+            throw usage(
+              `${clean(api)} has no address of its own.`,
+              `svc upstream add ${clean(api)} --base-url URL`,
+            );
+          await create(context, {
+            name: name ?? api,
+            environment: await context.environment(),
+            ...ready.fields(secret ?? ready.secret),
+            ...(baseUrl !== undefined && { base_url: baseUrl }),
+          });
+          return 0;
+        },
       },
-      examples: {
-        'upstream add stripe': 'Let callers use Stripe with the secret STRIPE_SECRET_KEY',
-        'upstream add openai --secret OPENAI_TEAM_KEY': 'The same with a secret of another name',
-      },
-      notes: ['It lets through what the catalogue names. Change that with svc upstream update.'],
-      async run(context, { args: [api = ''], options: { secret, name } }) {
-        const ready = Object.hasOwn(CATALOGUE, api) ? CATALOGUE[api] : undefined;
-        if (!ready) throw usage(`The catalogue has no ${clean(api)}.`, 'svc upstream catalogue');
-        await create(context, {
-          name: name ?? api,
-          environment: await context.environment(),
-          ...ready.fields(secret ?? ready.secret),
-        });
-        return 0;
-      },
-    }),
+    ),
     create: member('Create an upstream', {
       needs: 'vault',
       examples: { 'upstream create < upstream.json': 'Create an upstream; its content is read from stdin' },

@@ -21,6 +21,7 @@ import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { MOST_ENVIRONMENTS } from '../../../gate/request/target';
 import { lineageOf } from '../../../gate/rows/lineage';
 import { isoOrNull } from '../../../http/wire';
+import { usableBy } from '../../upstreams/gate/permission';
 import { endingOf, isLiving, target } from './descent';
 
 /** The most descendants in a response. */
@@ -97,7 +98,7 @@ const plain = (caller: Caller): Caller =>
 
 /** What a credential reaches of what the caller reaches. */
 function reachOf({ core, caller: asker, need }: Call<unknown>, alive: boolean, caller: Caller) {
-  if (!alive) return { alive, scopes: [], environments: [] };
+  if (!alive) return { alive, scopes: [], environments: [], upstreams: [] };
   const touching = plain(caller);
   const steps = stepsFor(touching, TOUCHING, MOST_STEPS / 2);
   const own = stepsFor(asker, need.scopes, MOST_STEPS / 2);
@@ -121,7 +122,9 @@ function reachOf({ core, caller: asker, need }: Call<unknown>, alive: boolean, c
       }
       return { environment: slug, secrets };
     });
-  return { alive, scopes: [...new Set(caller.permissions.flatMap(({ scopes }) => scopes))], environments };
+  const upstreams = usableBy(core, asker, touching).map(({ id, name }) => ({ id, name }));
+  const scopes = [...new Set(caller.permissions.flatMap((permissionSet) => permissionSet.scopes))];
+  return { alive, scopes, environments, upstreams };
 }
 
 export const graph: Operation<Record<string, never>> = {

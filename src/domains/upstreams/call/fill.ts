@@ -5,7 +5,7 @@ import type { UpstreamAuth } from '../../../db/upstreams';
 import { ApiError, type Refusal, refuse } from '../../../errors';
 import { placedBy } from '../references';
 import { queryAsSent, withoutParameters } from './path';
-import type { HeaderList } from './request-headers';
+import { asCompared, type HeaderList } from './request-headers';
 import type { PlacedValue, UsePlan } from './use-plan';
 
 const PLACE = /\{\{([^{}]*)\}\}/g;
@@ -102,19 +102,25 @@ function headerOf(auth: UpstreamAuth, { fill }: Filler, token: string | null): [
   }
 }
 
-/** The headers that an upstream's `auth` sets, in lower case. */
-export const headersSet = (auth: readonly UpstreamAuth[]): Set<string> =>
-  new Set(
-    auth.flatMap((entry) =>
-      entry.type === 'header'
-        ? [entry.name.toLowerCase()]
-        : entry.type === 'query'
-          ? []
-          : entry.type === 'aws_sigv4'
-            ? ['authorization', 'x-amz-date', 'x-amz-security-token']
-            : ['authorization'],
-    ),
-  );
+/** Whether an upstream's `auth` sets a header, as servers compare names. */
+export function isSet(auth: readonly UpstreamAuth[]): (name: string) => boolean {
+  const set = new Set(auth.flatMap(headersSet).map(asCompared));
+  // safety: use-headers-of-auth-once
+  return (name) => set.has(asCompared(name));
+}
+
+function headersSet(entry: UpstreamAuth): string[] {
+  switch (entry.type) {
+    case 'header':
+      return [entry.name];
+    case 'query':
+      return [];
+    case 'aws_sigv4':
+      return ['authorization', 'x-amz-date', 'x-amz-security-token'];
+    default:
+      return ['authorization'];
+  }
+}
 
 /** What a token was got with: an API may show the credentials of its clients. */
 function gotWith(entry: UpstreamAuth, { values }: Pick<UsePlan, 'values'>): string[] {
@@ -144,8 +150,10 @@ export function place(
   call: { path: string; query: string; headers: HeaderList },
   tokens: ReadonlyMap<number, string> = new Map(),
 ): Placed {
-  const set = headersSet(plan.auth);
-  const headers = call.headers.filter(([name]) => !set.has(name)).map(([...pair]): [string, string] => pair);
+  const isReplaced = isSet(plan.auth);
+  const headers = call.headers
+    .filter(([name]) => !isReplaced(name))
+    .map(([...pair]): [string, string] => pair);
   const parameters = plan.auth.filter((entry) => entry.type === 'query');
   const removed = parameters.map(({ name }) => name);
   let query = queryAsSent(withoutParameters(call.query, removed));

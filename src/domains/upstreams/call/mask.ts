@@ -17,62 +17,148 @@ function base64Forms(bytes: Uint8Array): string[] {
   });
 }
 
-/** Percent-encoded: as URLs and as forms have it, with either case of digits, and each byte. */
-function percentForms(value: string, bytes: Uint8Array): string[] {
-  const each = hexOf(bytes).replace(/../g, '%$&');
-  const component = encodeURIComponent(value);
-  const form = new URLSearchParams([['', value]]).toString().slice(1);
-  return [
-    each,
-    each.toUpperCase(),
-    ...[component, form, encodeURI(value)].flatMap((one) => [one, lower(one)]),
-  ];
-}
-const lower = (text: string) => text.replace(/%../g, (found) => found.toLowerCase());
-
-/** As JSON has it: with and without `\/`, and with escapes for what is not ASCII. */
-function jsonForms(value: string): string[] {
-  const text = JSON.stringify(value).slice(1, -1);
-  const ascii = text.replace(
-    /[^\x20-\x7e]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-  return [text, ascii].flatMap((one) => [one, one.replaceAll('/', '\\/')]);
+/** A way to spell bytes of which any may be escaped: how many bytes stand for how many of a value. */
+type Spelling = (bytes: Uint8Array, at: number) => Spelled | 'pending' | null;
+interface Spelled {
+  used: number;
+  means: Uint8Array | readonly number[];
 }
 
-/** Every form of a value, as bytes. Lone surrogates cannot be sent, so a value has none. */
+const BACKSLASH = 0x5c;
+const PERCENT = 0x25;
+const PLUS = 0x2b;
+const BLANK = 0x20;
+const LETTER_U = 0x75;
+/** The short escapes of JSON (RFC 8259 §7). */
+const SHORT = new Map(
+  [...'"\\/bfnrt'].map((char, at) => [char.charCodeAt(0), '"\\/\b\f\n\r\t'.charCodeAt(at)] as const),
+);
+
+const digitOf = (byte: number): number => {
+  const digit = Number.parseInt(String.fromCharCode(byte), 16);
+  return Number.isNaN(digit) ? -1 : digit;
+};
+
+/** A number of so many hexadecimal digits, in either case. */
+function hexAt(bytes: Uint8Array, at: number, digits: number): number | 'pending' | null {
+  let value = 0;
+  for (let n = at; n < at + digits; n += 1) {
+    if (n >= bytes.length) return 'pending';
+    const digit = digitOf(bytes[n] as number);
+    if (digit < 0) return null;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+/** A code unit as `\uXXXX`. */
+function unitAt(bytes: Uint8Array, at: number): number | 'pending' | null {
+  if (at >= bytes.length) return 'pending';
+  if (bytes[at] !== BACKSLASH) return null;
+  if (at + 1 >= bytes.length) return 'pending';
+  return bytes[at + 1] === LETTER_U ? hexAt(bytes, at + 2, 4) : null;
+}
+
+/** As JSON has it: encoders differ in what they escape, and in the case of digits. */
+const json: Spelling = (bytes, at) => {
+  const byte = bytes[at];
+  if (byte === undefined) return 'pending';
+  if (byte !== BACKSLASH) return { used: 1, means: [byte] };
+  const next = bytes[at + 1];
+  if (next === undefined) return 'pending';
+  const short = SHORT.get(next);
+  if (short !== undefined) return { used: 2, means: [short] };
+  const unit = unitAt(bytes, at);
+  if (typeof unit !== 'number') return unit;
+  if (unit < 0xd800 || unit > 0xdbff) return { used: 6, means: utf8(String.fromCharCode(unit)) };
+  const low = unitAt(bytes, at + 6);
+  return typeof low === 'number' ? { used: 12, means: utf8(String.fromCharCode(unit, low)) } : low;
+};
+
+/** As URLs and forms have it. */
+const percent: Spelling = (bytes, at) => {
+  const byte = bytes[at];
+  if (byte === undefined) return 'pending';
+  if (byte !== PERCENT) return { used: 1, means: [byte] };
+  const value = hexAt(bytes, at + 1, 2);
+  return typeof value === 'number' ? { used: 3, means: [value] } : value;
+};
+
+/** The forms of a value that the bytes alone decide. Lone surrogates cannot be sent, so a value has none. */
 export function formsOf(value: string): Uint8Array[] {
   const bytes = utf8(value);
   const hex = hexOf(bytes);
-  const texts = [value, ...base64Forms(bytes), hex, hex.toUpperCase(), ...percentForms(value, bytes)];
-  return [...new Set([...texts, ...jsonForms(value)])].map((text) => utf8(text));
+  return [...new Set([value, ...base64Forms(bytes), hex, hex.toUpperCase()])].map((text) => utf8(text));
 }
+
+/** A form to look for; `spelling`: where each byte may be escaped. */
+interface Form {
+  bytes: Uint8Array;
+  spelling: Spelling | null;
+}
+
+const allForms = (value: string): Form[] => [
+  ...formsOf(value).map((bytes) => ({ bytes, spelling: null })),
+  ...[json, percent].map((spelling) => ({ bytes: utf8(value), spelling })),
+];
 
 /** Forms by their first two bytes, to skip quickly over what begins none. */
 interface Forms {
-  pairs: Map<number, Uint8Array[]>;
+  pairs: Map<number, Form[]>;
   isPair: Uint8Array;
   isFirst: Uint8Array;
 }
 
-function indexed(forms: readonly Uint8Array[]): Forms {
+/** What a form may begin with. */
+function beginnings({ bytes, spelling }: Form): (readonly [number, number])[] {
+  const [first = 0, second = 0] = bytes;
+  if (spelling === null) return [[first, second]];
+  const begins = spelling === json ? BACKSLASH : PERCENT;
+  const behind = spelling === json ? [LETTER_U, ...SHORT.keys()] : [...utf8('0123456789abcdefABCDEF')];
+  return [
+    ...[second, begins, ...(second === BLANK ? [PLUS] : [])].map((next) => [first, next] as const),
+    ...behind.map((next) => [begins, next] as const),
+  ];
+}
+
+function indexed(forms: readonly Form[]): Forms {
   const found: Forms = { pairs: new Map(), isPair: new Uint8Array(65_536), isFirst: new Uint8Array(256) };
-  for (const form of forms) {
-    const [first = 0, second = 0] = form;
-    const pair = first * 256 + second;
-    found.pairs.set(pair, [...(found.pairs.get(pair) ?? []), form]);
-    found.isPair[pair] = 1;
-    found.isFirst[first] = 1;
-  }
+  for (const form of forms)
+    for (const [first, second] of beginnings(form)) {
+      const pair = first * 256 + second;
+      found.pairs.set(pair, [...(found.pairs.get(pair) ?? []), form]);
+      found.isPair[pair] = 1;
+      found.isFirst[first] = 1;
+    }
   return found;
 }
 
-/** How many bytes of a form stand at a place: all of them, as many as there are, or fewer. */
-function agree(form: Uint8Array, bytes: Uint8Array, at: number): number {
-  const most = Math.min(form.length, bytes.length - at);
+type End = number | 'pending' | null;
+
+/** Where a form ends that begins at a place; null if none does, `pending` if the bytes end before it. */
+function endOf({ bytes: value, spelling }: Form, bytes: Uint8Array, at: number): End {
+  if (spelling !== null) return spelledEnd(value, spelling, bytes, at);
+  const most = Math.min(value.length, bytes.length - at);
   let same = 0;
-  while (same < most && form[same] === bytes[at + same]) same += 1;
-  return same;
+  while (same < most && value[same] === bytes[at + same]) same += 1;
+  if (same === value.length) return at + same;
+  return at + same === bytes.length ? 'pending' : null;
+}
+
+function spelledEnd(value: Uint8Array, spelling: Spelling, bytes: Uint8Array, at: number): End {
+  let to = at;
+  for (let same = 0; same < value.length; ) {
+    if (spelling === percent && bytes[to] === PLUS && value[same] === BLANK) {
+      same += 1;
+      to += 1;
+      continue;
+    }
+    const found = spelling(bytes, to);
+    if (found === null || found === 'pending') return found;
+    for (const byte of found.means) if (byte !== value[same++]) return null;
+    to += found.used;
+  }
+  return to;
 }
 
 export interface Masker {
@@ -90,16 +176,16 @@ function formsAt({ pairs }: Forms, bytes: Uint8Array, at: number): { to: number;
   let to = 0;
   let isPending = false;
   for (const form of pairs.get(pair) ?? []) {
-    const same = agree(form, bytes, at);
-    if (same === form.length) to = Math.max(to, at + same);
-    else if (at + same === bytes.length) isPending = true;
+    const end = endOf(form, bytes, at);
+    if (end === 'pending') isPending = true;
+    else if (end !== null) to = Math.max(to, end);
   }
   return { to, isPending };
 }
 
 /** Masks these values in a stream of bytes. */
 export function masker(values: readonly string[]): Masker {
-  const forms = indexed(values.flatMap(formsOf));
+  const forms = indexed(values.flatMap(allForms));
   let held = new Uint8Array();
   /** How many of the held bytes are masked: forms that began before them. */
   let covered = 0;

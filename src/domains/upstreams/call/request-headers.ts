@@ -19,21 +19,37 @@ const OURS = [
   ...['forwarded', 'via', 'origin', 'referer', 'x-real-ip', 'true-client-ip', 'accept-encoding'],
 ];
 
-/** Headers that make another method of a request. */
-const OVERRIDES = ['x-http-method-override', 'x-http-method', 'x-method-override'];
+/**
+ * Headers that make another method, path or host of a request (CVE-2018-14773), or name a proxy
+ * (CVE-2016-5385).
+ */
+const OVERRIDES = [
+  ...['x-http-method-override', 'x-http-method', 'x-method-override', 'x-original-method'],
+  ...['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-request-uri', 'x-envoy-original-path'],
+  ...['x-host', 'x-original-host', 'x-real-host', 'x-http-host-override', 'proxy'],
+];
 
 const KEPT_HERE = new Set([...OF_CONNECTION, ...OURS, ...OVERRIDES]);
 const KEPT_PREFIXES = ['cf-', 'x-forwarded-', 'svc-', 'proxy-'];
 
-const isKeptHere = (name: string): boolean =>
-  KEPT_HERE.has(name) || KEPT_PREFIXES.some((prefix) => name.startsWith(prefix));
+/**
+ * A name as servers compare it: CGI and what follows it read an underscore as a hyphen (RFC 3875 §4.1.18,
+ * CVE-2025-64484).
+ */
+export const asCompared = (name: string): string => name.toLowerCase().replaceAll('_', '-');
+
+function isKeptHere(given: string): boolean {
+  // safety: use-headers-compared-as-servers-do
+  const name = asCompared(given);
+  return KEPT_HERE.has(name) || KEPT_PREFIXES.some((prefix) => name.startsWith(prefix));
+}
 
 /** Whether `auth` of an upstream can set a header: none that `fetch`, HTTP or this service needs. */
 export const isPlaceable = (name: string): boolean =>
   /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name) &&
   (CREDENTIAL_HEADERS.includes(name.toLowerCase() as 'authorization') ||
     name.toLowerCase() === 'cookie' ||
-    !isKeptHere(name.toLowerCase())) &&
+    !isKeptHere(name)) &&
   !/^sec-/i.test(name);
 
 /** What of a caller's headers can be sent on, in lower case and sorted. */

@@ -8,6 +8,17 @@ export type OwnToken = Extract<
   { type: 'oauth2_client_credentials' | 'google_service_account' | 'github_app' }
 >;
 
+/** The body of a held call, as far as deciders are shown it. */
+export interface ShownBody {
+  bytes: number;
+  sha256: string;
+  /** All of it as text, or as base64 if it is none; else its beginning and its end. */
+  text: string;
+  end: string | null;
+  /** Bytes between them. */
+  hidden: number;
+}
+
 /** A call as the gate judges it: what the caller wrote, without what is not sent on. */
 export interface UseCall {
   upstream: string;
@@ -23,11 +34,8 @@ export interface UseCall {
   /** Of `Content-Length`; null if there is a body of unknown length. */
   bytes: number | null;
   isWebSocket: boolean;
-  /**
-   * Only where the gate asked for the whole body. `digest` is what an approval is bound to, `shown` the body
-   * as deciders see it.
-   */
-  whole: { digest: string; body_bytes: number; shown?: string } | null;
+  /** Only where the gate asked for the whole body: what deciders are shown of it. */
+  whole: { body: ShownBody } | null;
 }
 
 /** The opened value of a secret that `auth` names. */

@@ -1,6 +1,7 @@
 // Calls of upstreams that have begun, in the gate's own storage: each is there before its request leaves, and
 // until its audit entry is written. From them follow the rates of calls, and how many there are at a time.
-// Invariant: a call has one entry, of its answer, or of its loss.
+// Invariant: a call has one entry, of its answer, or of its loss; an answer whose Worker is lost has one
+// more.
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { part } from '../../../gate/part';
@@ -22,7 +23,7 @@ export interface Intent {
   user: User;
   draft: Draft;
   at: number;
-  /** It counts as under way until then, unless it is heard of. */
+  /** It counts as under way until then, unless it is heard of. 0: it has ended, and that is recorded. */
   until: number;
   isAnswered: boolean;
 }
@@ -96,8 +97,8 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
       void sql.exec('update use_intents set answered = 1, until = ? where id = ?', until, id),
     heard: (id: string, until: number) =>
       void sql.exec('update use_intents set until = max(until, ?) where id = ?', until, id),
-    /** It has ended, as its Worker says. */
-    over: (id: string) => void sql.exec('update use_intents set until = 0 where id = ?', id),
+    /** It has ended, and there is nothing left to record of it. */
+    over: (id: string) => void sql.exec('update use_intents set answered = 1, until = 0 where id = ?', id),
     /** Milliseconds until a call may begin; 0 for now. A second where too many are under way. */
     wait(
       now: number,
@@ -121,11 +122,11 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
         .exec<{ id: string }>('select id from use_intents where until > ?', now)
         .toArray()
         .map(({ id }) => id),
-    /** Up to `limit` calls that ended without a word. */
+    /** Up to `limit` calls, or answers of some, that ended without a word. */
     lost: (now: number, limit: number): Intent[] =>
       sql
         .exec<Stored>(
-          'select * from use_intents where answered = 0 and until <= ? order by until limit ?',
+          'select * from use_intents where until > 0 and until <= ? order by until limit ?',
           now,
           limit,
         )
@@ -133,9 +134,12 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
         .map(ofRow),
     /** Deletes what counts no more. Returns when there is more to do, or null. */
     sweep(now: number): number | null {
-      sql.exec('delete from use_intents where answered = 1 and until <= ?1 and at <= ?1 - ?2', now, MINUTE);
+      sql.exec('delete from use_intents where until = 0 and at <= ?', now - MINUTE);
       const { n } = sql
-        .exec<{ n: number | null }>('select min(max(until, at + ?)) n from use_intents', MINUTE)
+        .exec<{ n: number | null }>(
+          'select min(case until when 0 then at + ? else until end) n from use_intents',
+          MINUTE,
+        )
         .one();
       return n === null ? null : Math.max(n, now + 1000);
     },

@@ -23,6 +23,15 @@ export const mayUse = (caller: Caller, { name, environment_id, secrets }: Upstre
 export const mayInspect = (caller: Caller, row: Placed): boolean =>
   holdsEach(caller, ['upstreams:read'], row) || holdsEach(caller, ['upstreams:write'], row);
 
+/** The upstreams that somebody may use, of those that a caller may see. */
+export const usableBy = ({ rows }: Pick<Core, 'rows'>, asker: Caller, user: Caller): UpstreamRow[] =>
+  // safety: usable-upstreams-within-reach
+  rows.within('upstream', '').filter((row) => isVisible(asker, row) && mayUse(user, row));
+
+/** Whether a caller is shown an upstream at all. */
+export const isVisible = (caller: Caller, row: UpstreamRow): boolean =>
+  mayInspect(caller, row) || mayUse(caller, row);
+
 /** 403 unless the caller may make or change an upstream that places these secrets. */
 export function mayMake(caller: Caller, row: Placed): Refusal | null {
   // safety: upstream-within-maker

@@ -5,13 +5,12 @@ import { type Caller, USING } from '../../../auth/authorize';
 import { matches } from '../../../auth/globs';
 import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
 import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../errors';
-import { areShownWhole } from '../../../gate/approvals/shown';
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { ciphertexts } from '../../../gate/journal/ciphertexts';
-import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
-import type { Fact, Plan } from '../../../gate/request/plan';
+import type { Plan } from '../../../gate/request/plan';
 import { namedId, slugOf } from '../../../gate/request/target';
 import { lineageOf } from '../../../gate/rows/lineage';
 import { quotaRootOf } from '../../../gate/rows/quota-root';
@@ -21,6 +20,7 @@ import { readable, revokedVersion } from '../../secrets/rules';
 import { isAllowed } from '../call/allow';
 import { ROUND } from '../call/lease';
 import { behindBase } from '../call/path';
+import { shownCall } from '../call/shown';
 import type { UseCall, UseEnd } from '../call/use-plan';
 import { directionOf, isAlive, leases } from './call-leases';
 import { HEARD, type Intent, intents, MOST_CALLS } from './intents';
@@ -72,7 +72,7 @@ function barred(call: Call<UseCall>, row: UpstreamRow, secrets: readonly (Secret
     const gone = readable(secret, now) ?? revokedVersion(secret, secret.version);
     if (gone) return gone;
   }
-  return (input.bytes ?? input.whole?.body_bytes ?? 0) > row.max_request_bytes
+  return (input.bytes ?? input.whole?.body.bytes ?? 0) > row.max_request_bytes
     ? refuse('PAYLOAD_TOO_LARGE', { message: `This upstream takes ${row.max_request_bytes} bytes at most.` })
     : null;
 }
@@ -92,39 +92,13 @@ async function versionsOf(call: Call<unknown>): Promise<Map<string, VersionRow>>
   return found;
 }
 
-/** What deciders are shown of a call: all that is sent. */
-const factsOf = ({ input }: Call<UseCall>, row: UpstreamRow): Fact[] => [
-  { name: 'Upstream', value: row.name },
-  { name: 'Request', value: `${input.method} ${row.base_url}${input.path}${input.query}` },
-  ...input.headers.map(([name, value]) => ({ name: `Header ${name}`, value })),
-  ...bodyFacts(input.whole?.shown ?? ''),
-  ...(input.isWebSocket ? [{ name: 'Messages', value: 'not shown: they follow once it is open' }] : []),
-];
+const notShown = refuse('LIMIT_REACHED', {
+  message:
+    'The address and headers of this request are too long to be shown to approvers, so it cannot be approved.',
+});
 
 /** The start of a path, for a sentence. Deciders are shown all of it beside. */
 const shortened = (path: string): string => (path.length > 200 ? `${path.slice(0, 200)}…` : path);
-
-/** A fact is 8,000 characters at most. */
-const PIECE = 7500;
-/** The most of a body that deciders can be shown whole, beside the rest. */
-export const MOST_SHOWN = 30_000;
-function bodyFacts(body: string): Fact[] {
-  const pieces = Array.from({ length: Math.ceil(body.length / PIECE) }, (_, n) =>
-    body.slice(n * PIECE, (n + 1) * PIECE),
-  );
-  return pieces.map((value, n) => ({ name: pieces.length > 1 ? `Body ${n + 1}` : 'Body', value }));
-}
-
-/** Whether deciders can be shown all of a call. */
-function isShownWhole(call: Call<UseCall>): boolean {
-  const row = upstreamOf(call);
-  // safety: held-call-shown-whole
-  return (call.input.whole?.shown ?? '').length <= MOST_SHOWN && (!row || areShownWhole(factsOf(call, row)));
-}
-
-const TOO_LONG = refuse('LIMIT_REACHED', {
-  message: 'This request is too long to be shown to approvers, so it cannot be approved.',
-});
 
 const isWriting = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method);
 
@@ -177,7 +151,7 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
     // safety: websocket-approved-once
     uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method), isOnce: input.isWebSocket },
     describes: `call ${input.method} ${shortened(input.path)} of the upstream ${row.name}`,
-    shows: factsOf(call, row),
+    shows: shownCall(input, row) ?? [],
     audit: {
       resource: row.id,
       resource_name: row.name,
@@ -240,23 +214,25 @@ const begin: Operation<UseCall> = {
     before: versionsOf,
     plan(call, now, { fetched }) {
       const made = planOf(call, now, fetched as Map<string, VersionRow>);
-      return call.ask.approval && !isShownWhole(call) ? TOO_LONG : made;
+      return call.ask.approval && !isRefusal(made) && made.shows?.length === 0 ? notShown : made;
     },
   },
 };
 
-/** The audit entry of a call, in the turn in which its intent ends. */
+/** The audit entry of a call, in the turn in which its answer begins, or in which it ends without one. */
 function settle(
   core: Core,
   { id, draft }: Intent,
   status: number,
   fields: Partial<Draft>,
-  until: number,
+  isOver = true,
 ): void {
   core.storage.transactionSync(() => {
     core.auditLog.append({ ...draft, ...fields }, status, core.now());
-    intents(core).answered(id, until);
+    if (isOver) intents(core).over(id);
+    else intents(core).answered(id, core.now() + HEARD);
   });
+  if (isOver) leases(core).over(id);
 }
 
 interface AnsweredInput {
@@ -277,13 +253,15 @@ const answered: Operation<AnsweredInput> = {
     if (!found) return quiet({ may: false });
     // The reply may have been lost: what it said is said again.
     // safety: use-entry-once
-    if (found.isAnswered) return quiet({ may: ask.repeated && isAlive(core, found) });
+    if (found.isAnswered) {
+      const isAsSaid = ask.repeated && isOver(found) === (input.status === null);
+      return quiet({ may: isAsSaid && isAlive(core, found) });
+    }
     const status = input.status ?? (isCode(input.code) ? statusOf(refuse(input.code)) : 502);
     const may = isAlive(core, found);
     const use = found.draft.use && { ...found.draft.use, request_bytes: input.request_bytes };
-    const isOver = input.status === null || !may;
-    settle(core, found, status, { use }, core.now() + (isOver ? 0 : HEARD));
-    if (isOver) leases(core).over(found.id);
+    const isLast = input.status === null || !may;
+    settle(core, found, status, { use }, isLast);
     // The token was revoked there: the next call gets another one.
     // safety: refused-token-dropped
     if (input.status === 401) tokens(core).drop(found.upstream);
@@ -330,8 +308,8 @@ const keepToken: Operation<{ intent: string; index: number; got: Parameters<Toke
 
 type Tokens = ReturnType<typeof tokens>;
 
-/** Whether a call has been told to have ended. */
-const isOver = ({ isAnswered, until, at }: Intent): boolean => isAnswered && until <= at;
+/** Whether the end of a call is recorded. */
+const isOver = ({ until }: Intent): boolean => until === 0;
 
 const ENDS: Record<UseEnd, number> = {
   complete: 200,
@@ -347,40 +325,39 @@ const ended: Operation<{ intent: string; response_bytes: number; how: UseEnd; is
   read({ core, input }) {
     const found = intents(core).get(input.intent);
     if (!found?.isAnswered || isOver(found)) return quiet({});
-    core.storage.transactionSync(() => {
-      if (input.isNoted && found.draft.use)
-        core.auditLog.append(
-          {
-            ...found.draft,
-            action: 'secret.use_end',
-            use: { ...found.draft.use, ended: input.how, response_bytes: input.response_bytes },
-          },
-          ENDS[input.how] ?? 502,
-          core.now(),
-        );
+    const fields = { response_bytes: input.response_bytes, ended: input.how };
+    if (input.isNoted) settle(core, found, ENDS[input.how] ?? 502, endOf(found, fields));
+    else {
       // It ended once: a further word says nothing new.
       intents(core).over(found.id);
-    });
-    leases(core).over(found.id);
+      leases(core).over(found.id);
+    }
     return quiet({});
   },
 };
 
+/** What an entry says of the end of an answer. */
+const endOf = (
+  { draft: { use } }: Intent,
+  fields: { ended: string; response_bytes?: number },
+): Partial<Draft> => ({ action: 'secret.use_end', ...(use && { use: { ...use, ...fields } }) });
+
 /** How many lost calls one run records; it runs again at once while there are more. */
 const PER_RUN = 200;
 
-/** Records calls of which nothing was heard: no request leaves without a trace. */
+/** Records calls, and answers, of which nothing was heard: no request leaves without a trace. */
 export function recordLost(core: Core, now: number): number | null {
   const lost = intents(core).lost(now, PER_RUN);
   // safety: lost-use-recorded
-  recordUnknown(core, lost, now);
+  recordUnknown(core, lost);
   return lost.length === PER_RUN ? now : intents(core).sweep(now);
 }
 
-function recordUnknown(core: Core, calls: readonly Intent[], now: number): void {
+function recordUnknown(core: Core, calls: readonly Intent[]): void {
   for (const one of calls) {
-    settle(core, one, 502, { reason: 'unknown' }, now);
-    leases(core).over(one.id);
+    // The entry of an answer is written: what is missing is its end.
+    const end = one.isAnswered ? endOf(one, { ended: 'unknown' }) : {};
+    settle(core, one, 502, { ...end, reason: 'unknown' });
   }
 }
 
@@ -388,7 +365,7 @@ function recordUnknown(core: Core, calls: readonly Intent[], now: number): void 
 export function recordUnderWay(core: Core, now: number): void {
   intents(core).pause(now);
   // safety: use-under-way-recorded-at-reset
-  recordUnknown(core, intents(core).lost(Number.MAX_SAFE_INTEGER, MOST_CALLS.once), now);
+  recordUnknown(core, intents(core).lost(Number.MAX_SAFE_INTEGER, MOST_CALLS.once));
 }
 
 export const useOperations = {

@@ -150,7 +150,7 @@ const factsOf = ({
 ];
 
 /** Facts that the requester wrote. */
-const WRITTEN = /^(Call|Request|Header .*|Body( \d+)?)$/;
+const WRITTEN = /^(Call|Request|Header .*|Body(, its .*)?)$/;
 
 /** What the request would do, as plain text. */
 const Shown = ({ shown }: Pick<Approval, 'shown'>) =>

@@ -99,9 +99,20 @@ const reachNode = ({ environment, secrets, incomplete }: Graph['reach']['environ
   tone: 'reach',
 });
 
+const upstreamNode = ({ id, name }: Graph['reach']['upstreams'][number]): Node => ({
+  key: id,
+  head: 'upstream',
+  name,
+  href: `/upstreams/${id}`,
+  tone: 'reach',
+});
+
 export function GraphView({ graph, name }: { graph: Graph; name: string }) {
   const parents = graph.parent ? [nodeOf(graph.parent)] : [];
-  const reached = graph.reach.environments.filter(({ secrets }) => secrets > 0).map(reachNode);
+  const reached = [
+    ...graph.reach.environments.filter(({ secrets }) => secrets > 0).map(reachNode),
+    ...graph.reach.upstreams.slice(0, MOST).map(upstreamNode),
+  ];
   const direct = graph.children.filter(({ depth }) => depth === 1);
   const children = direct.slice(0, MOST).map(nodeOf);
   const right = [...reached, ...children];
@@ -128,7 +139,7 @@ export function GraphView({ graph, name }: { graph: Graph; name: string }) {
         )}
       </div>
       <figcaption class="dim small graph-key">
-        <span class="key reach">Can currently read, write or rotate secrets</span>
+        <span class="key reach">Can currently read, write, rotate or use secrets</span>
         <span class="key firm">Revoked together with it</span>
         <span class="key loose">Created by it, but independent</span>
         {rest > 0 && <span>{rest.toLocaleString()} more below it</span>}

@@ -46,6 +46,8 @@ function Because({ reason, member }: { reason: Access['reasons'][number]; member
   );
 }
 
+const MOST_UPSTREAMS = 20;
+
 function Answer({ access, member, question }: { access: Access; member: Member; question: string }) {
   return (
     <div class={`verdict ${access.allowed ? 'yes' : 'no'}`} role="status">
@@ -55,6 +57,16 @@ function Answer({ access, member, question }: { access: Access; member: Member; 
           <strong>{access.allowed ? 'Yes' : 'No'}.</strong> {member.name} {access.allowed ? 'may' : 'may not'}{' '}
           {question}.
         </p>
+        {access.upstreams?.length ? (
+          <p>
+            Through{' '}
+            {access.upstreams.slice(0, MOST_UPSTREAMS).map(({ id, name }) => (
+              <Link key={id} href={`/upstreams/${id}`}>
+                {name}{' '}
+              </Link>
+            ))}
+          </p>
+        ) : null}
         {access.allowed ? (
           <ul>
             {access.reasons.map((reason) => (
