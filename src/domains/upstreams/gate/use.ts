@@ -6,6 +6,7 @@ import { matches } from '../../../auth/globs';
 import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
 import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../errors';
 import type { Draft } from '../../../gate/audit/entry';
+import { reportViolation } from '../../../gate/audit/integrity';
 import type { Core } from '../../../gate/core';
 import { lineageOf } from '../../../gate/identity/lineage';
 import type { Fact, Plan } from '../../../gate/journal/plan';
@@ -20,7 +21,7 @@ import { isAllowed } from '../call/allow';
 import { ROUND } from '../call/lease';
 import { behindBase } from '../call/path';
 import type { UseCall, UseEnd } from '../call/plan';
-import { HEARD, type Intent, intents, MOST_CALLS } from './intents';
+import { HEARD, type Intent, intents, type Lost, MOST_CALLS } from './intents';
 import { directionOf, isAlive, leases } from './leases';
 import { makerOf, mayUse, works } from './permission';
 import { tokens } from './tokens';
@@ -363,11 +364,21 @@ export function recordLost(core: Core, now: number): number | null {
   return lost.length === PER_RUN ? now : intents(core).sweep(now);
 }
 
-function recordUnknown(core: Core, calls: readonly Intent[], now: number): void {
-  for (const one of calls) {
-    settle(core, one, 502, { reason: 'unknown' }, now);
-    leases(core).over(one.id);
+function recordUnknown(core: Core, calls: readonly Lost[], now: number): void {
+  for (const { id, upstream, intent } of calls) {
+    if (intent) settle(core, intent, 502, { reason: 'unknown' }, now);
+    else settleAltered(core, { id, upstream }, now);
+    leases(core).over(id);
   }
+}
+
+/** Nobody can tell who made the call: the entry has the upstream, and the id of the request. */
+function settleAltered(core: Core, { id, upstream }: Omit<Lost, 'intent'>, now: number): void {
+  const violation = { event: 'upstream_call_altered', resource: upstream, status: 502 } as const;
+  core.storage.transactionSync(() => {
+    reportViolation(core, violation, { request_id: id, ip: '', user_agent: null });
+    intents(core).answered(id, now);
+  });
 }
 
 /** The gate is given up: calls under way get their entries now, and no further one begins meanwhile. */
