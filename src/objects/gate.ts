@@ -72,13 +72,17 @@ const ofAnother = (org: string) =>
  * (workerd, `ActorSqlite::onWrite`). So a transaction that fails resets the gate, which memory needs in any
  * case: it would no longer match storage.
  */
-function resetting(ctx: DurableObjectState): DurableObjectStorage {
+function resetting(ctx: DurableObjectState, org: () => string | undefined): DurableObjectStorage {
   const { storage } = ctx;
   const transactionSync = <T>(turn: () => T): T => {
     try {
       return turn();
     } catch (error) {
-      ctx.abort(`a transaction failed: ${error instanceof Error ? error.message.slice(0, 200) : 'unknown'}`);
+      const why = error instanceof Error ? error.message.slice(0, 200) : 'unknown';
+      // Nothing that runs in this gate goes on to tell of it.
+      // safety: failed-transaction-told
+      console.error(JSON.stringify({ level: 'error', event: 'transaction_failed', org: org(), why }));
+      ctx.abort(`a transaction failed: ${why}`);
       throw error;
     }
   };
@@ -115,7 +119,11 @@ export class Gate
       this.isNewer = isNewer(ctx.storage.sql);
       if (this.isNewer) return;
       const measured = withMetricsOf(env, (work) => ctx.waitUntil(work));
-      this.core = createCore(resetting(ctx), measured, this.catalogue().rules);
+      this.core = createCore(
+        resetting(ctx, () => this.core?.org),
+        measured,
+        this.catalogue().rules,
+      );
       openParts(this.core);
     } catch (error) {
       // Only a reset can be performed on it.
