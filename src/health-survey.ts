@@ -116,6 +116,21 @@ export function readSurvey(pulse: Pick<Pulse, 'survey' | 'adopted'> | null): Sur
   };
 }
 
+/**
+ * What a survey found, without what organisations have mended by an adoption since it began: they have sent
+ * D1 what it lacked.
+ */
+export function sinceAdoptions(seen: Survey, adoptions: Pulse['adoptions'] = []): Survey {
+  const mended = new Set(adoptions.filter(({ at }) => at >= seen.at).map(({ org }) => org));
+  const left = (orgs: string[]) => orgs.filter((org) => !mended.has(org));
+  const { adoption, row, ahead } = seen.found;
+  return {
+    ...seen,
+    rows: seen.rows && { ...seen.rows, spots: seen.rows.spots.filter(({ org }) => !mended.has(org)) },
+    found: { ...seen.found, adoption: left(adoption), row: left(row), ahead: left(ahead) },
+  };
+}
+
 /** An organisation and its wrapped key; without a `master_id` the key is missing. */
 export type Keyed = { id: string } & (WrappedKey | { master_id: null; key_sealed: null });
 

@@ -95,6 +95,9 @@ function resetting(ctx: DurableObjectState, org: () => string | undefined): Dura
   });
 }
 
+/** The most adoptions that the gate of the health check remembers. */
+const MOST_ADOPTIONS = 1000;
+
 export class Gate
   extends DurableObject<Env>
   implements
@@ -319,6 +322,7 @@ export class Gate
       came: time('probe:came'),
       survey: this.core.meta.get('survey'),
       adopted: time('adopted'),
+      adoptions: this.adoptions(),
     };
   }
 
@@ -328,9 +332,16 @@ export class Gate
   }
 
   /** On the gate of the health check: an organisation has adopted the database. */
-  async adopted(): Promise<void> {
+  async adopted(org: string): Promise<void> {
     this.mustBeWhole();
-    this.core.meta.set('adopted', String(Date.now()));
+    const at = Date.now();
+    this.core.meta.set('adopted', String(at));
+    const all = [...this.adoptions().filter((one) => one.org !== org), { org, at }];
+    this.core.meta.set('adoptions', JSON.stringify(all.slice(-MOST_ADOPTIONS)));
+  }
+
+  private adoptions(): { org: string; at: number }[] {
+    return JSON.parse(this.core.meta.get('adoptions') ?? '[]');
   }
 
   /** On the gate of the health check: whether a survey has seen an organisation. */

@@ -69,6 +69,7 @@ describe('health: a database that awaits adoption', () => {
     expect(lines()).toContainEqual(expect.objectContaining({ event: 'adoption_awaited', org: o.id }));
     await newSecret(other);
     expect((await adopt(o)).status).toBe(200);
+    expect(await verdict(), 'before a scheduled run').toEqual([200, 'ok', []]);
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
@@ -80,6 +81,9 @@ describe('health: a database that awaits adoption', () => {
     await putBack(backup);
     await schedule();
     expect(await verdict()).toEqual([200, 'degraded', ['adoption']]);
+    const other = await newOrg();
+    await adopt(other);
+    expect(await verdict(), 'another one adopted').toEqual([200, 'degraded', ['adoption']]);
     await adopt(o);
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
@@ -97,6 +101,7 @@ describe('health: a database that awaits adoption', () => {
       await schedule();
       expect(await verdict()).toEqual([200, 'degraded', ['adoption']]);
       for (const o of many) expect((await adopt(o)).status).toBe(200);
+      expect(await verdict(), 'before another one').toEqual([200, 'ok', []]);
       await schedule(2);
       expect(await verdict()).toEqual([200, 'ok', []]);
     },

@@ -116,10 +116,10 @@ export const orgRoutes = [
     answers: { 200: wire.Adopted },
     refusals: ['NOT_FOUND', 'CONFLICT'],
     prepare: ({ body }) => ({ input: body }),
-    async render(data: object, _, { env }) {
+    async render(data: object, { params }, { env }) {
       // The health check stops looking for organisations that this database does not have.
       await env.GATE.getByName('health')
-        .adopted()
+        .adopted(params.org_id as string)
         .catch(() => {});
       return { json: data };
     },

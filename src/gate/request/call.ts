@@ -260,6 +260,8 @@ export interface Pulse {
   came: number | null;
   survey: string | null;
   adopted: number | null;
+  /** Those that adopted it lately, oldest first; a gate of an earlier release lacks them. */
+  adoptions?: { org: string; at: number }[];
 }
 
 /** What a gate says as it ends for a reset. */
@@ -271,7 +273,7 @@ export interface GateCalls extends Rpc.DurableObjectBranded {
   vitals(): Promise<Vitals>;
   surveyed(survey: string): Promise<void>;
   hadOrgs(): Promise<boolean>;
-  adopted(): Promise<void>;
+  adopted(org: string): Promise<void>;
   reset(): Promise<void>;
   reserve(key: string, proposed: string, now?: number): Promise<string>;
 }
