@@ -38,7 +38,13 @@ import {
 import { deployed as deployedRows, rowsOf } from '../vault/every-row.mjs';
 import { incompleteness } from '../vault/schema.mjs';
 import { readSettings } from '../vault/settings.mjs';
-import { inspectState, lostDatabase, orgsOfGates, vaultFile } from '../vault/state-dir.mjs';
+import {
+  inspectState,
+  lostDatabase,
+  orgsOfGates,
+  unreadableDatabases,
+  vaultFile,
+} from '../vault/state-dir.mjs';
 
 const USAGE = `npm run doctor -- [options]
 
@@ -186,12 +192,20 @@ async function vaultOf(dir) {
   }
 }
 
+/** @param {string} dir */
+function whyUnreadable(dir) {
+  try {
+    const [found] = unreadableDatabases(dir);
+    return found && `${found.why}. Restore a backup with npm run restore -- FILE --replace`;
+  } catch {} // its disk fails
+}
+
 /** What is in the local database, or why it cannot be read. @param {string} dir */
 async function readVault(dir) {
   try {
     return { state: inspectState(dir), ...(await vaultOf(dir)), lost: lostDatabase(dir) };
   } catch (error) {
-    return { why: refusalOf(error) ?? error.message };
+    return { why: whyUnreadable(dir) ?? refusalOf(error) ?? error.message };
   }
 }
 
