@@ -142,7 +142,12 @@ async function local() {
   bindings();
   const disk = diskOf(dir);
   if (disk) report('disk', disk.verdict, disk.message);
-  for (const damage of damageIn(dir)) report('files', 'fail', damage);
+  try {
+    for (const damage of damageIn(dir)) report('files', 'fail', damage);
+  } catch (error) {
+    // `disk` names a folder that cannot be read.
+    if (error.code !== 'EACCES') throw error;
+  }
   if (!state || !vault) {
     const remedy = `STATE_DIR contains a database that cannot be read: ${why}.`;
     report('keys', 'fail', remedy);
@@ -155,8 +160,15 @@ async function local() {
     if (state.applied.size > 0) tables(lacks);
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
+  const url = options.url?.replace(/\/$/, '') ?? (unreadable ? undefined : localUrl());
+  if (!url)
+    return report(
+      'service',
+      'fail',
+      'its address is not known without .dev.vars: pass --url, or mend the file.',
+    );
   await service(
-    options.url?.replace(/\/$/, '') ?? localUrl(),
+    url,
     'run npm start; if it is already running, set PORT and HOST to its values',
     true,
     report,
