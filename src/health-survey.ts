@@ -117,16 +117,18 @@ export function readSurvey(pulse: Pick<Pulse, 'survey' | 'adopted'> | null): Sur
 }
 
 /**
- * What a survey found, without what organisations have mended by an adoption since it began: they have sent
- * D1 what it lacked.
+ * What a survey found, with what adoptions have changed since it began: these organisations have sent D1 what
+ * it lacked, and their rows were compared then.
  */
 export function sinceAdoptions(seen: Survey, adoptions: Pulse['adoptions'] = []): Survey {
-  const mended = new Set(adoptions.filter(({ at }) => at >= seen.at).map(({ org }) => org));
-  const left = (orgs: string[]) => orgs.filter((org) => !mended.has(org));
+  const since = new Map(adoptions.filter(({ at }) => at >= seen.at).map((one) => [one.org, one.isWhole]));
+  const left = (orgs: string[]) => orgs.filter((org) => !since.has(org));
   const { adoption, row, ahead } = seen.found;
+  const walk = seen.rows ?? noWalk;
+  const apart = [...since].filter(([, isWhole]) => isWhole === false).map(([org]) => ({ org, from: null }));
   return {
     ...seen,
-    rows: seen.rows && { ...seen.rows, spots: seen.rows.spots.filter(({ org }) => !mended.has(org)) },
+    rows: { ...walk, spots: [...walk.spots.filter(({ org }) => since.get(org) !== true), ...apart] },
     found: { ...seen.found, adoption: left(adoption), row: left(row), ahead: left(ahead) },
   };
 }

@@ -29,7 +29,15 @@ import type {
 } from '../gate/replicas/messages';
 import { lease, rowsFrom, takeEntries } from '../gate/replicas/serve';
 import { answerStably } from '../gate/replicas/waits';
-import { type Ask, type GateCalls, type Pulse, RESET, type Reply, type Vitals } from '../gate/request/call';
+import {
+  type Adopted,
+  type Ask,
+  type GateCalls,
+  type Pulse,
+  RESET,
+  type Reply,
+  type Vitals,
+} from '../gate/request/call';
 import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';
@@ -97,6 +105,20 @@ function resetting(ctx: DurableObjectState, org: () => string | undefined): Dura
 
 /** The most adoptions that the gate of the health check remembers. */
 const MOST_ADOPTIONS = 1000;
+/** How many pages of rows it compares at an adoption. */
+const PAGES_AT_ONCE = 10;
+
+/** Whether D1 has all rows of an organisation; null if that takes longer. */
+async function isWholeIn(env: Env, org: string): Promise<boolean | null> {
+  let from: Place | null = null;
+  for (let page = 0; page < PAGES_AT_ONCE; page++) {
+    const found: Agreement = await env.GATE.getByName(org).agreement(from);
+    if (found.differ.length) return false;
+    if (!found.next) return true;
+    from = found.next;
+  }
+  return null;
+}
 
 export class Gate
   extends DurableObject<Env>
@@ -336,11 +358,12 @@ export class Gate
     this.mustBeWhole();
     const at = Date.now();
     this.core.meta.set('adopted', String(at));
-    const all = [...this.adoptions().filter((one) => one.org !== org), { org, at }];
+    const isWhole = await isWholeIn(this.env, org).catch(() => null);
+    const all = [...this.adoptions().filter((one) => one.org !== org), { org, at, isWhole }];
     this.core.meta.set('adoptions', JSON.stringify(all.slice(-MOST_ADOPTIONS)));
   }
 
-  private adoptions(): { org: string; at: number }[] {
+  private adoptions(): Adopted[] {
     return JSON.parse(this.core.meta.get('adoptions') ?? '[]');
   }
 

@@ -74,6 +74,17 @@ describe('health: a database that awaits adoption', () => {
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
+  it('tells at once of rows that an adoption leaves, such as a stored value that is missing', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await schedule();
+    await db.prepare('delete from secret_versions where secret_id = ?').bind(id).run();
+    expect((await adopt(o)).status).toBe(200);
+    expect(await verdict()).toEqual([200, 'degraded', ['rows']]);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['rows']]);
+  });
+
   slow('is degraded, not down, if it holds for each organisation: those who read are served', async () => {
     const o = await newOrg();
     const backup = await backUp();

@@ -261,7 +261,17 @@ export interface Pulse {
   survey: string | null;
   adopted: number | null;
   /** Those that adopted it lately, oldest first; a gate of an earlier release lacks them. */
-  adoptions?: { org: string; at: number }[];
+  adoptions?: Adopted[];
+}
+
+/**
+ * An organisation that has adopted the database. `isWhole`: whether D1 then had all its rows; null if there
+ * are too many to compare at once.
+ */
+export interface Adopted {
+  org: string;
+  at: number;
+  isWhole: boolean | null;
 }
 
 /** What a gate says as it ends for a reset. */
