@@ -5,7 +5,7 @@
 // never to a response.
 
 import type { Env, MasterKey } from './env';
-import type { Pulse } from './gate/request/call';
+import type { Pulse, Vitals } from './gate/request/call';
 import { opens, type WrappedKey } from './keys/keyring';
 import { lookForKnown, remembered } from './known-orgs';
 import { noWalk, ROWS_A_RUN, type RowWalk, unequal, walkRows } from './row-walk';
@@ -116,20 +116,40 @@ export function readSurvey(pulse: Pick<Pulse, 'survey' | 'adopted'> | null): Sur
   };
 }
 
-/**
- * What a survey found, with what adoptions have changed since it began: these organisations have sent D1 what
- * it lacked, and their rows were compared then.
- */
-export function sinceAdoptions(seen: Survey, adoptions: Pulse['adoptions'] = []): Survey {
-  const since = new Map(adoptions.filter(({ at }) => at >= seen.at).map((one) => [one.org, one.isWhole]));
-  const left = (orgs: string[]) => orgs.filter((org) => !since.has(org));
-  const { adoption, row, ahead } = seen.found;
+/** What a gate's answer says is wrong. */
+const TROUBLE: Record<Vitals, Trouble | null> = {
+  well: null,
+  newer: 'gate',
+  diverged: 'adoption',
+  behind: 'behind',
+  another: 'another',
+  clock: 'clock',
+  ahead: 'ahead',
+};
+const troubleOf = (vitals: Vitals | null): Trouble | null => (vitals === null ? 'gate' : TROUBLE[vitals]);
+
+/** What a survey found, with what was seen since of organisations that their operator has mended. */
+export function sinceMended(seen: Survey, mended: Pulse['mended'] = []): Survey {
+  const since = mended.filter(({ at }) => at >= seen.at);
+  const others = (orgs: string[]) => orgs.filter((id) => !since.some(({ org }) => org === id));
+  const now = (trouble: Trouble) => since.filter(({ vitals }) => troubleOf(vitals) === trouble);
+  const state = new Map(since.map(({ org, isWhole }) => [org, isWhole]));
   const walk = seen.rows ?? noWalk;
-  const apart = [...since].filter(([, isWhole]) => isWhole === false).map(([org]) => ({ org, from: null }));
+  const spots = walk.spots.filter(({ org }) => state.get(org) !== true);
+  const apart = since.filter(({ isWhole }) => isWhole === false).map(({ org }) => ({ org, from: null }));
   return {
     ...seen,
-    rows: { ...walk, spots: [...walk.spots.filter(({ org }) => since.get(org) !== true), ...apart] },
-    found: { ...seen.found, adoption: left(adoption), row: left(row), ahead: left(ahead) },
+    rows: { ...walk, spots: [...spots, ...apart] },
+    found: {
+      ...seen.found,
+      row: seen.found.row.filter((org) => state.get(org) !== true),
+      ...Object.fromEntries(
+        ofGates.map((trouble) => [
+          trouble,
+          [...others(seen.found[trouble]), ...now(trouble).map(({ org }) => org)],
+        ]),
+      ),
+    },
   };
 }
 

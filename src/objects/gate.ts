@@ -30,9 +30,9 @@ import type {
 import { lease, rowsFrom, takeEntries } from '../gate/replicas/serve';
 import { answerStably } from '../gate/replicas/waits';
 import {
-  type Adopted,
   type Ask,
   type GateCalls,
+  type Mended,
   type Pulse,
   RESET,
   type Reply,
@@ -103,9 +103,9 @@ function resetting(ctx: DurableObjectState, org: () => string | undefined): Dura
   });
 }
 
-/** The most adoptions that the gate of the health check remembers. */
-const MOST_ADOPTIONS = 1000;
-/** How many pages of rows it compares at an adoption. */
+/** How many mended organisations the gate of the health check remembers. */
+const MOST_MENDED = 1000;
+/** How many pages of the rows of one it compares at once. */
 const PAGES_AT_ONCE = 10;
 
 /** Whether D1 has all rows of an organisation; null if that takes longer. */
@@ -344,7 +344,7 @@ export class Gate
       came: time('probe:came'),
       survey: this.core.meta.get('survey'),
       adopted: time('adopted'),
-      adoptions: this.adoptions(),
+      mended: this.allMended(),
     };
   }
 
@@ -354,17 +354,25 @@ export class Gate
   }
 
   /** On the gate of the health check: an organisation has adopted the database. */
-  async adopted(org: string): Promise<void> {
+  async adopted(): Promise<void> {
     this.mustBeWhole();
-    const at = Date.now();
-    this.core.meta.set('adopted', String(at));
-    const isWhole = await isWholeIn(this.env, org).catch(() => null);
-    const all = [...this.adoptions().filter((one) => one.org !== org), { org, at, isWhole }];
-    this.core.meta.set('adoptions', JSON.stringify(all.slice(-MOST_ADOPTIONS)));
+    this.core.meta.set('adopted', String(Date.now()));
   }
 
-  private adoptions(): Adopted[] {
-    return JSON.parse(this.core.meta.get('adoptions') ?? '[]');
+  /** On the gate of the health check: looks at an organisation at once, as the next survey would. */
+  async mended(org: string): Promise<void> {
+    this.mustBeWhole();
+    const at = Date.now();
+    const vitals = await this.env.GATE.getByName(org)
+      .vitals()
+      .catch(() => null);
+    const isWhole = await isWholeIn(this.env, org).catch(() => null);
+    const all = [...this.allMended().filter((one) => one.org !== org), { org, at, vitals, isWhole }];
+    this.core.meta.set('mended', JSON.stringify(all.slice(-MOST_MENDED)));
+  }
+
+  private allMended(): Mended[] {
+    return JSON.parse(this.core.meta.get('mended') ?? '[]');
   }
 
   /** On the gate of the health check: whether a survey has seen an organisation. */

@@ -260,17 +260,19 @@ export interface Pulse {
   came: number | null;
   survey: string | null;
   adopted: number | null;
-  /** Those that adopted it lately, oldest first; a gate of an earlier release lacks them. */
-  adoptions?: Adopted[];
+  /** Organisations that were just mended, oldest first; a gate of an earlier release lacks them. */
+  mended?: Mended[];
 }
 
 /**
- * An organisation that has adopted the database. `isWhole`: whether D1 then had all its rows; null if there
- * are too many to compare at once.
+ * An organisation that adopted the database, got a new gate or accepted the clock, and what its gate said
+ * then; null if it did not answer. `isWhole`: whether D1 had all its rows; null if they were not all
+ * compared.
  */
-export interface Adopted {
+export interface Mended {
   org: string;
   at: number;
+  vitals: Vitals | null;
   isWhole: boolean | null;
 }
 
@@ -283,7 +285,8 @@ export interface GateCalls extends Rpc.DurableObjectBranded {
   vitals(): Promise<Vitals>;
   surveyed(survey: string): Promise<void>;
   hadOrgs(): Promise<boolean>;
-  adopted(org: string): Promise<void>;
+  adopted(): Promise<void>;
+  mended(org: string): Promise<void>;
   reset(): Promise<void>;
   reserve(key: string, proposed: string, now?: number): Promise<string>;
 }
