@@ -544,6 +544,7 @@ export interface IntegrityViolation {
     | 'value_does_not_open'
     | 'credential_altered'
     | 'credential_put_back'
+    | 'upstream_call_altered'
     | 'org_key_missing'
     | 'gate_loaded_from_database';
   resource: string;

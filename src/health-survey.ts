@@ -5,7 +5,7 @@
 // never to a response.
 
 import type { Env, MasterKey } from './env';
-import type { Pulse } from './gate/request/call';
+import type { Pulse, Vitals } from './gate/request/call';
 import { opens, type WrappedKey } from './keys/keyring';
 import { lookForKnown, remembered } from './known-orgs';
 import { noWalk, ROWS_A_RUN, type RowWalk, unequal, walkRows } from './row-walk';
@@ -113,6 +113,43 @@ export function readSurvey(pulse: Pick<Pulse, 'survey' | 'adopted'> | null): Sur
     mark: null,
     all: { ...read.all, lost: false },
     found: { ...read.found, lost: [] },
+  };
+}
+
+/** What a gate's answer says is wrong. */
+const TROUBLE: Record<Vitals, Trouble | null> = {
+  well: null,
+  newer: 'gate',
+  diverged: 'adoption',
+  behind: 'behind',
+  another: 'another',
+  clock: 'clock',
+  ahead: 'ahead',
+};
+const troubleOf = (vitals: Vitals | null): Trouble | null => (vitals === null ? 'gate' : TROUBLE[vitals]);
+
+/** What a survey found, with what was seen since of organisations that their operator has mended. */
+export function sinceMended(seen: Survey, mended: Pulse['mended'] = []): Survey {
+  const since = mended.filter(({ at }) => at >= seen.at);
+  const others = (orgs: string[]) => orgs.filter((id) => !since.some(({ org }) => org === id));
+  const now = (trouble: Trouble) => since.filter(({ vitals }) => troubleOf(vitals) === trouble);
+  const state = new Map(since.map(({ org, isWhole }) => [org, isWhole]));
+  const walk = seen.rows ?? noWalk;
+  const spots = walk.spots.filter(({ org }) => state.get(org) !== true);
+  const apart = since.filter(({ isWhole }) => isWhole === false).map(({ org }) => ({ org, from: null }));
+  return {
+    ...seen,
+    rows: { ...walk, spots: [...spots, ...apart] },
+    found: {
+      ...seen.found,
+      row: seen.found.row.filter((org) => state.get(org) !== true),
+      ...Object.fromEntries(
+        ofGates.map((trouble) => [
+          trouble,
+          [...others(seen.found[trouble]), ...now(trouble).map(({ org }) => org)],
+        ]),
+      ),
+    },
   };
 }
 

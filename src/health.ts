@@ -19,6 +19,7 @@ import {
   opensOrg,
   readSurvey,
   type Survey,
+  sinceMended,
   survey,
 } from './health-survey';
 import {
@@ -113,7 +114,7 @@ async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: 
     answered(storedIn(env)),
     answered(Promise.resolve(gateOf(env).pulse())),
   ]);
-  const seen = readSurvey(pulse);
+  const seen = sinceMended(readSurvey(pulse), pulse?.mended);
   const judged: Judged[] = [
     judge('database', stored !== null, 'The database does not answer.', true),
     ...(stored

@@ -28,7 +28,15 @@ import type {
   RowPage,
 } from '../gate/replicas/messages';
 import { lease, rowsFrom, takeEntries } from '../gate/replicas/serve';
-import { type Ask, type GateCalls, type Pulse, RESET, type Reply, type Vitals } from '../gate/request/call';
+import {
+  type Ask,
+  type GateCalls,
+  type Mended,
+  type Pulse,
+  RESET,
+  type Reply,
+  type Vitals,
+} from '../gate/request/call';
 import { locks } from '../gate/request/locks';
 import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
@@ -72,13 +80,17 @@ const ofAnother = (org: string) =>
  * (workerd, `ActorSqlite::onWrite`). So a transaction that fails resets the gate, which memory needs in any
  * case: it would no longer match storage.
  */
-function resetting(ctx: DurableObjectState): DurableObjectStorage {
+function resetting(ctx: DurableObjectState, org: () => string | undefined): DurableObjectStorage {
   const { storage } = ctx;
   const transactionSync = <T>(turn: () => T): T => {
     try {
       return turn();
     } catch (error) {
-      ctx.abort(`a transaction failed: ${error instanceof Error ? error.message.slice(0, 200) : 'unknown'}`);
+      const why = error instanceof Error ? error.message.slice(0, 200) : 'unknown';
+      // Nothing that runs in this gate goes on to tell of it.
+      // safety: failed-transaction-told
+      console.error(JSON.stringify({ level: 'error', event: 'transaction_failed', org: org(), why }));
+      ctx.abort(`a transaction failed: ${why}`);
       throw error;
     }
   };
@@ -89,6 +101,23 @@ function resetting(ctx: DurableObjectState): DurableObjectStorage {
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
+}
+
+/** How many mended organisations the gate of the health check remembers. */
+const MOST_MENDED = 1000;
+/** How many pages of the rows of one it compares at once. */
+const PAGES_AT_ONCE = 10;
+
+/** Whether D1 has all rows of an organisation; null if that takes longer. */
+async function isWholeIn(env: Env, org: string): Promise<boolean | null> {
+  let from: Place | null = null;
+  for (let page = 0; page < PAGES_AT_ONCE; page++) {
+    const found: Agreement = await env.GATE.getByName(org).agreement(from);
+    if (found.differ.length) return false;
+    if (!found.next) return true;
+    from = found.next;
+  }
+  return null;
 }
 
 export class Gate
@@ -115,7 +144,11 @@ export class Gate
       this.isNewer = isNewer(ctx.storage.sql);
       if (this.isNewer) return;
       const measured = withMetricsOf(env, (work) => ctx.waitUntil(work));
-      this.core = createCore(resetting(ctx), measured, this.catalogue().rules);
+      this.core = createCore(
+        resetting(ctx, () => this.core?.org),
+        measured,
+        this.catalogue().rules,
+      );
       openParts(this.core);
     } catch (error) {
       // Only a reset can be performed on it.
@@ -311,6 +344,7 @@ export class Gate
       came: time('probe:came'),
       survey: this.core.meta.get('survey'),
       adopted: time('adopted'),
+      mended: this.allMended(),
     };
   }
 
@@ -323,6 +357,22 @@ export class Gate
   async adopted(): Promise<void> {
     this.mustBeWhole();
     this.core.meta.set('adopted', String(Date.now()));
+  }
+
+  /** On the gate of the health check: looks at an organisation at once, as the next survey would. */
+  async mended(org: string): Promise<void> {
+    this.mustBeWhole();
+    const at = Date.now();
+    const vitals = await this.env.GATE.getByName(org)
+      .vitals()
+      .catch(() => null);
+    const isWhole = await isWholeIn(this.env, org).catch(() => null);
+    const all = [...this.allMended().filter((one) => one.org !== org), { org, at, vitals, isWhole }];
+    this.core.meta.set('mended', JSON.stringify(all.slice(-MOST_MENDED)));
+  }
+
+  private allMended(): Mended[] {
+    return JSON.parse(this.core.meta.get('mended') ?? '[]');
   }
 
   /** On the gate of the health check: whether a survey has seen an organisation. */

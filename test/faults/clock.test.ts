@@ -134,6 +134,7 @@ describe('clock: accepted by the operator', () => {
     await schedule();
     expect(await verdict()).toEqual([200, 'degraded', ['clock']]);
     expect((await accept(o)).json.ahead_seconds).toBeGreaterThan((30 * DAY) / 1000 - 100);
+    expect(await verdict(), 'at once').toEqual([200, 'ok', []]);
     await evict(o);
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);

@@ -69,8 +69,20 @@ describe('health: a database that awaits adoption', () => {
     expect(lines()).toContainEqual(expect.objectContaining({ event: 'adoption_awaited', org: o.id }));
     await newSecret(other);
     expect((await adopt(o)).status).toBe(200);
+    expect(await verdict(), 'before a scheduled run').toEqual([200, 'ok', []]);
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('tells at once of rows that an adoption leaves, such as a stored value that is missing', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await schedule();
+    await db.prepare('delete from secret_versions where secret_id = ?').bind(id).run();
+    expect((await adopt(o)).status).toBe(200);
+    expect(await verdict()).toEqual([200, 'degraded', ['rows']]);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['rows']]);
   });
 
   slow('is degraded, not down, if it holds for each organisation: those who read are served', async () => {
@@ -80,6 +92,9 @@ describe('health: a database that awaits adoption', () => {
     await putBack(backup);
     await schedule();
     expect(await verdict()).toEqual([200, 'degraded', ['adoption']]);
+    const other = await newOrg();
+    await adopt(other);
+    expect(await verdict(), 'another one adopted').toEqual([200, 'degraded', ['adoption']]);
     await adopt(o);
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
@@ -97,6 +112,7 @@ describe('health: a database that awaits adoption', () => {
       await schedule();
       expect(await verdict()).toEqual([200, 'degraded', ['adoption']]);
       for (const o of many) expect((await adopt(o)).status).toBe(200);
+      expect(await verdict(), 'before another one').toEqual([200, 'ok', []]);
       await schedule(2);
       expect(await verdict()).toEqual([200, 'ok', []]);
     },

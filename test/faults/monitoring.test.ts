@@ -122,6 +122,18 @@ const found = (o: Caller, event: IntegrityViolation['event']) =>
     ),
   );
 
+/** A task fails, as at a row that cannot be read. */
+const failTask = (o: Caller) =>
+  inCore(o, async (core) => {
+    const { sweep } = storedResponses(core);
+    storedResponses(core).sweep = () => {
+      throw new Error('a test');
+    };
+    core.schedule.at('replays', core.now());
+    await runTasks(core);
+    storedResponses(core).sweep = sweep;
+  });
+
 /** What causes each alert. */
 const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = {
   'Requests fail': {
@@ -239,20 +251,25 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
       faults.fail = (kind) => (kind === 'read' ? 'before' : null);
       await o.get(`/secrets/${id}`);
     },
-    task_failed: (o) =>
-      inCore(o, async (core) => {
-        const { sweep } = storedResponses(core);
-        storedResponses(core).sweep = () => {
-          throw new Error('a test');
-        };
-        core.schedule.at('replays', core.now());
-        await runTasks(core);
-        storedResponses(core).sweep = sweep;
-      }),
+    task_failed: (o) => failTask(o),
     delivery_job_failed: async (o) => {
       faults.fail = () => 'before';
       await deliver(message(job(o, 'deliver')));
     },
+  },
+  'A task of one organisation fails again and again': {
+    task_failed: (o) => failTask(o),
+    // The gate is reset in the middle of the task, so nothing else tells of it.
+    transaction_failed: (o) =>
+      inCore(o, async (core) => {
+        const { transactionSync } = core.storage;
+        storedResponses(core).sweep = () =>
+          transactionSync(() => {
+            throw new Error('a test');
+          });
+        core.schedule.at('replays', core.now());
+        await runTasks(core);
+      }).catch(() => {}),
   },
   'Audit entries cannot leave a gate': {
     audit_entry_refused: async (o) => {
@@ -332,20 +349,24 @@ describe('monitoring: alerts', () => {
     expect(fired()).toContain(alert);
     if (/^\w+$/.test(cause)) expect(events()).toContain(cause);
     // Whoever mends it must know whose it is.
-    if (/^(webhook|connection|log_stream)_does_not_open$/.test(cause))
+    const isNamed = /^(webhook|connection|log_stream)_does_not_open$/.test(cause);
+    if (isNamed || /^(task|transaction)_failed$/.test(cause))
       expect(lines.find(({ event }) => event === cause)).toMatchObject({
         org: expect.stringMatching(/^org_/),
-        resource: expect.any(String),
+        ...(isNamed && { resource: expect.any(String) }),
       });
   });
 
-  it.each(['database_diverged', 'credential_altered', 'credential_put_back', 'value_does_not_open'] as const)(
-    '"The storage was altered" fires at %s',
-    async (event) => {
-      await found(await newOrg(), event);
-      expect(fired()).toEqual(['The storage was altered']);
-    },
-  );
+  it.each([
+    'database_diverged',
+    'credential_altered',
+    'credential_put_back',
+    'value_does_not_open',
+    'upstream_call_altered',
+  ] as const)('"The storage was altered" fires at %s', async (event) => {
+    await found(await newOrg(), event);
+    expect(fired()).toEqual(['The storage was altered']);
+  });
 
   it('none fires while everything works', async () => {
     const o = await newOrg();

@@ -284,7 +284,15 @@ it('restore: --replace restores in place of a database that cannot be read, and 
 }, async () => {
   const { dir, state, file } = vault();
   assert.equal((await run(dir, 'backup', ['--output', 'b.sql'])).status, 0);
+  const inPlaceOf = (/** @type {string} */ taken, /** @type {() => void} */ put) => () => {
+    fs.rmSync(taken, { recursive: true, force: true });
+    put();
+  };
+  const folder = path.dirname(file);
   for (const [what, spoil] of /** @type {const} */ ([
+    ['a folder', inPlaceOf(file, () => fs.mkdirSync(file))],
+    ['a folder as its WAL', inPlaceOf(`${file}-wal`, () => fs.mkdirSync(`${file}-wal`))],
+    ['a file in place of its folder', inPlaceOf(folder, () => fs.writeFileSync(folder, ''))],
     ['garbage', () => fs.writeFileSync(file, Buffer.alloc(65_536, 0x5a))],
     [
       'a torn page',
@@ -297,6 +305,9 @@ it('restore: --replace restores in place of a database that cannot be read, and 
   ])) {
     for (const end of ['-wal', '-shm']) fs.rmSync(file + end, { force: true });
     spoil();
+    const looked = await run(dir, 'doctor', []);
+    assert.match(looked.said, /^fail {2}keys .*(restore|Restore)/m, what);
+    assert.doesNotMatch(looked.said, /the disk reports an error/);
     const made = await run(dir, 'backup', ['--output', `no-${what.length}.sql`]);
     assert.equal(made.status, 1, what);
     assert.doesNotMatch(made.said, /\n +at /, 'no stack trace');
@@ -305,11 +316,12 @@ it('restore: --replace restores in place of a database that cannot be read, and 
     assert.match(refused.said, /cannot be read|not empty|unchanged|damaged/, refused.said);
     assert.doesNotMatch(refused.said, /\n +at /, 'no stack trace');
     const restored = await run(dir, 'restore', ['b.sql', '--replace']);
-    assert.equal(restored.status, 0, restored.said);
+    assert.equal(restored.status, 0, `${what}: ${restored.said}`);
     assert.match(restored.said, /cannot be read .*It is now in .*set-aside/);
+    assert.doesNotMatch(restored.said, /in database main/);
     assert.match(restored.said, /rows of .* are restored/);
   }
-  assert.equal(fs.readdirSync(path.join(state, 'set-aside')).length, 2);
+  assert.equal(fs.readdirSync(path.join(state, 'set-aside')).length, 5);
 });
 
 it('gate: the replica of a stopped vault is set aside, and no other file', async () => {

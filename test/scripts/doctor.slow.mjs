@@ -119,6 +119,17 @@ describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
     const restore = write(whole);
 
     broken(
+      () => {
+        fs.renameSync(vars, `${vars}.whole`);
+        fs.mkdirSync(vars);
+      },
+      /^fail +service +its address is not known without \.dev\.vars/m,
+      () => {
+        fs.rmdirSync(vars);
+        fs.renameSync(`${vars}.whole`, vars);
+      },
+    );
+    broken(
       write(whole.replace(key, key.slice(1))),
       /^fail +variables +MASTER_KEYS is malformed at key 1: .*\.$/m,
       restore,

@@ -143,6 +143,12 @@ describe('state directory', () => {
         said.some((line) => part.test(line)),
         `${part} in ${said.join('\n')}`,
       );
+    const emptied = new DatabaseSync(database);
+    emptied.exec('DELETE FROM orgs');
+    emptied.close();
+    const then = damageIn(of).join('\n');
+    assert.match(then, /-Gate\/\w+\.sqlite in STATE_DIR is damaged: it is a gate of no organisation that/);
+    assert.doesNotMatch(then, /-Gate\/\w+\.sqlite in STATE_DIR is damaged: see "Objects of no/);
     const to = setAlarmsAside(of);
     assert.ok(to);
     for (const file of alarms) {

@@ -34,7 +34,9 @@ export function diskOf(
         'STATE_DIR cannot be written: check its permissions, and whether its file system is read-only.',
     };
   }
-  for (const file of databases(dir)) {
+  const files = databases(dir);
+  if (!Array.isArray(files)) return files;
+  for (const file of files) {
     try {
       expectWritable(file);
     } catch (error) {
@@ -58,12 +60,19 @@ export function diskOf(
   return { verdict: 'ok', message: left };
 }
 
-/** The files of databases, with their journals. @param {string} dir */
-const databases = (dir) =>
-  fs
-    .readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.sqlite(-wal|-shm)?$/.test(name))
-    .map((name) => path.join(dir, name));
+/** The files of databases, with their journals, or the folder that cannot be read. @param {string} dir */
+function databases(dir) {
+  try {
+    return fs
+      .readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.sqlite(-wal|-shm)?$/.test(name))
+      .map((name) => path.join(dir, name));
+  } catch (error) {
+    const { path: folder } = /** @type {NodeJS.ErrnoException} */ (error);
+    const message = `${folder} cannot be read: check its permissions and owner.`;
+    return { verdict: /** @type {const} */ ('fail'), message };
+  }
+}
 
 /** @param {string} dir */
 function freeOn(dir) {

@@ -38,7 +38,13 @@ import {
 import { deployed as deployedRows, rowsOf } from '../vault/every-row.mjs';
 import { incompleteness } from '../vault/schema.mjs';
 import { readSettings } from '../vault/settings.mjs';
-import { inspectState, lostDatabase, orgsOfGates, vaultFile } from '../vault/state-dir.mjs';
+import {
+  inspectState,
+  lostDatabase,
+  orgsOfGates,
+  unreadableDatabases,
+  vaultFile,
+} from '../vault/state-dir.mjs';
 
 const USAGE = `npm run doctor -- [options]
 
@@ -136,7 +142,12 @@ async function local() {
   bindings();
   const disk = diskOf(dir);
   if (disk) report('disk', disk.verdict, disk.message);
-  for (const damage of damageIn(dir)) report('files', 'fail', damage);
+  try {
+    for (const damage of damageIn(dir)) report('files', 'fail', damage);
+  } catch (error) {
+    // `disk` names a folder that cannot be read.
+    if (error.code !== 'EACCES') throw error;
+  }
   if (!state || !vault) {
     const remedy = `STATE_DIR contains a database that cannot be read: ${why}.`;
     report('keys', 'fail', remedy);
@@ -149,8 +160,15 @@ async function local() {
     if (state.applied.size > 0) tables(lacks);
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
+  const url = options.url?.replace(/\/$/, '') ?? (unreadable ? undefined : localUrl());
+  if (!url)
+    return report(
+      'service',
+      'fail',
+      'its address is not known without .dev.vars: pass --url, or mend the file.',
+    );
   await service(
-    options.url?.replace(/\/$/, '') ?? localUrl(),
+    url,
     'run npm start; if it is already running, set PORT and HOST to its values',
     true,
     report,
@@ -186,12 +204,20 @@ async function vaultOf(dir) {
   }
 }
 
+/** @param {string} dir */
+function whyUnreadable(dir) {
+  try {
+    const [found] = unreadableDatabases(dir);
+    return found && `${found.why}. Restore a backup with npm run restore -- FILE --replace`;
+  } catch {} // its disk fails
+}
+
 /** What is in the local database, or why it cannot be read. @param {string} dir */
 async function readVault(dir) {
   try {
     return { state: inspectState(dir), ...(await vaultOf(dir)), lost: lostDatabase(dir) };
   } catch (error) {
-    return { why: refusalOf(error) ?? error.message };
+    return { why: whyUnreadable(dir) ?? refusalOf(error) ?? error.message };
   }
 }
 

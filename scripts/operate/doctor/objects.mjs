@@ -25,6 +25,9 @@ function remedy(name, gate) {
   if (gate)
     return `it is the gate of ${gate}. Stop the service, and run npm run gate -- reset ${gate} --reason TEXT: see docs/operations/gates.md.`;
   if (path.basename(name) === 'metadata.sqlite') return 'restart the service, which sets it aside.';
+  // Where the database is lost, nothing names its organisations.
+  if (name.includes('-Gate'))
+    return 'it is a gate of no organisation that the database has. Leave it there, put the database right first, then run this again.';
   if (name.includes('-Replica'))
     return 'it is a replica. See "A broken replica" in docs/operations/gates.md.';
   return 'see "Objects of no organisation" in docs/operations/gates.md.';

@@ -13,7 +13,10 @@ export const LOCAL_WORKER = 'secrets-vault-service';
 
 /** Where D1 is, and its file. */
 const D1 = path.join('v3', 'd1');
+/** What belongs to a database, its journals first. */
+const ENDS = ['-wal', '-shm', '-journal', ''];
 const LOCKED = 5; // SQLITE_BUSY
+const CANNOT_OPEN = 14; // SQLITE_CANTOPEN
 const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 
 /**
@@ -119,33 +122,60 @@ export function vaultFile(dir) {
   });
 }
 
+/** What is there, also if it is a link to nothing. @param {string} file */
+const isThere = (file) => fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+
 /**
- * The local D1 as far as it cannot be read: its file, and what SQLite says. One that is only locked is not
- * among them.
+ * What stands where the local D1 has a folder or a file, and is none.
+ * @param {string} dir @returns {{ file: string, why: string }[]}
+ */
+function inTheWay(dir) {
+  const folder = path.join(dir, D1);
+  const inner = path.join(folder, 'miniflare-D1DatabaseObject');
+  for (const one of [path.dirname(folder), folder, inner])
+    if (isThere(one) && !fs.statSync(one, { throwIfNoEntry: false })?.isDirectory())
+      return [{ file: one, why: 'it is no folder' }];
+  const isNoFile = (/** @type {string} */ file) =>
+    isThere(file) && !fs.statSync(file, { throwIfNoEntry: false })?.isFile();
+  return databases(folder).flatMap((file) =>
+    ENDS.filter((end) => isNoFile(file + end)).map((end) => ({
+      file,
+      why: end ? `its ${end.slice(1)} is no file` : 'it is no file',
+    })),
+  );
+}
+
+/**
+ * The local D1 as far as it cannot be read: its file, and why. One that is only locked is not among them.
  * @param {string} dir
  * @param {boolean} [whole] whether every page is checked, instead of the first ones
  * @returns {{ file: string, why: string }[]}
  */
 export function unreadableDatabases(dir, whole = false) {
+  const [obstacle] = inTheWay(dir);
+  if (obstacle) return [obstacle];
   return databases(path.join(dir, 'v3', 'd1')).flatMap((file) => {
     try {
+      if (whole) fs.accessSync(file, fs.constants.R_OK | fs.constants.W_OK);
       const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
       try {
         const [found] = whole
           ? db.prepare('PRAGMA quick_check(1)').all()
           : [{ quick_check: db.prepare('PRAGMA schema_version').get() && 'ok' }];
-        return found?.quick_check === 'ok'
-          ? []
-          : [{ file, why: String(found?.quick_check).split('\n')[0] ?? '' }];
+        if (found?.quick_check === 'ok') return [];
+        const lines = String(found?.quick_check).split('\n');
+        return [{ file, why: lines.find((line) => !line.startsWith('***')) ?? 'it is damaged' }];
       } finally {
         db.close();
       }
     } catch (error) {
       if (DAMAGED.includes(error.errcode & 0xff)) return [{ file, why: error.message }];
       if (error.errcode === LOCKED) return [];
-      // A full disk or a missing permission is no damage.
+      if (['EACCES', 'EPERM'].includes(error.code) || (error.errcode & 0xff) === CANNOT_OPEN)
+        return [{ file, why: 'this user may not use it: change its permissions if it is whole' }];
+      // A full disk is no damage.
       throw new ExpectedError(
-        `The database in ${dir} cannot be opened (${error.message}): check the free space and the permissions of its disk`,
+        `The database in ${dir} cannot be opened (${error.message}): check its disk, and whether it is full`,
       );
     }
   });
@@ -203,8 +233,8 @@ function newFolder(dir) {
 export function setAside(dir, file, to = newFolder(dir)) {
   fs.mkdirSync(to, { recursive: true, mode: 0o700 });
   // Journals first: one that is left behind would be replayed into the next database of that name.
-  for (const end of ['-wal', '-shm', '-journal', ''])
-    if (fs.existsSync(file + end)) fs.renameSync(file + end, path.join(to, path.basename(file) + end));
+  for (const end of ENDS)
+    if (isThere(file + end)) fs.renameSync(file + end, path.join(to, path.basename(file) + end));
   return to;
 }
 

@@ -11,6 +11,7 @@ export const mutants = [
       'unit/gate/progress: yielding: a walk ends in a refusal for a caller who may no longer',
     'histogram-segments-bounded':
       'api/audit/histogram: audit histogram: what it counts opens 50 segments, and says from when on it is complete',
+    'failed-transaction-told': 'faults/monitoring: fires at transaction_failed',
     'health-not-amplified': 'faults/health: is answered from memory',
     'unknown-token-remembered':
       'api/limits/flood: costs at most one query of D1 a minute, and none after 60 requests',

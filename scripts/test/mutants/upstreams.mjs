@@ -26,6 +26,7 @@ export const mutants = [
     'one-call-gets-token': `${TOKENS} own tokens: calls at the same time get one`,
     'use-entry-once': `${USE} audit: an intent is there before the answer, and has one entry`,
     'lost-use-recorded': `${USE} audit: a call of which nothing is heard failed for an unknown reason`,
+    'altered-call-refused': `${USE} audit: a call whose stored record was altered has an integrity alarm, and keeps no other from its entry`,
     'use-under-way-recorded-at-reset': `${USE} audit: a call under way has its entry before its gate is given up`,
     'placed-by-readers': `${UPSTREAMS} permission: bringing a secret under a name that an upstream places needs secrets:read`,
     'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,

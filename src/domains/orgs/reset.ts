@@ -5,6 +5,7 @@
 import type { Action } from '../../auth/actions';
 import { idBytes } from '../../db/ids';
 import { macOf, readable } from '../../db/rows';
+import type { Env } from '../../env';
 import { ApiError, refuse } from '../../errors';
 import type { Ask, Reply } from '../../gate/request/call';
 import { RESET } from '../../gate/request/call';
@@ -44,8 +45,16 @@ export async function resetGate(org: string, reason: string, context: BaseContex
     keys,
     input: { reason, archived } satisfies ResetInput,
   });
-  return unwrap(reply.outcome).data;
+  const { data } = unwrap(reply.outcome);
+  await noteMended(org, context.env);
+  return data;
 }
+
+/** Has the health check look at an organisation now, not with the next scheduled run. */
+export const noteMended = (org: string, env: Env): Promise<void> =>
+  env.GATE.getByName('health')
+    .mended(org)
+    .catch(() => {});
 
 const rowMissing = (org: string) =>
   `The database has lost the row of ${org}, or it was altered. A new gate would accept no credential, so nothing was changed. While the old gate answers, npm run restore -- --adopt --only ${org} --reason TEXT writes the row back. Otherwise restore the database from a backup and adopt it.`;

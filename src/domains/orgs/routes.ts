@@ -11,7 +11,7 @@ import { by, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
 import { enrolment } from '../members/routes';
-import { resetGate } from './reset';
+import { noteMended, resetGate } from './reset';
 import * as wire from './wire';
 
 const FIRST_ENVIRONMENTS = ['development', 'staging', 'production'];
@@ -116,11 +116,12 @@ export const orgRoutes = [
     answers: { 200: wire.Adopted },
     refusals: ['NOT_FOUND', 'CONFLICT'],
     prepare: ({ body }) => ({ input: body }),
-    async render(data: object, _, { env }) {
+    async render(data: object, { params }, { env }) {
       // The health check stops looking for organisations that this database does not have.
       await env.GATE.getByName('health')
         .adopted()
         .catch(() => {});
+      await noteMended(params.org_id as string, env);
       return { json: data };
     },
   }),
@@ -151,6 +152,10 @@ export const orgRoutes = [
     answers: { 200: wire.ClockAccepted },
     refusals: ['NOT_FOUND'],
     prepare: ({ body }) => ({ input: body }),
+    async render(data: object, { params }, { env }) {
+      await noteMended(params.org_id as string, env);
+      return { json: data };
+    },
   }),
   route({
     method: 'get',

@@ -284,6 +284,20 @@ export interface Pulse {
   came: number | null;
   survey: string | null;
   adopted: number | null;
+  /** Organisations that were just mended, oldest first; a gate of an earlier release lacks them. */
+  mended?: Mended[];
+}
+
+/**
+ * An organisation that adopted the database, got a new gate or accepted the clock, and what its gate said
+ * then; null if it did not answer. `isWhole`: whether D1 had all its rows; null if they were not all
+ * compared.
+ */
+export interface Mended {
+  org: string;
+  at: number;
+  vitals: Vitals | null;
+  isWhole: boolean | null;
 }
 
 /** What a gate says as it ends for a reset. */
@@ -296,6 +310,7 @@ export interface GateCalls extends Rpc.DurableObjectBranded {
   surveyed(survey: string): Promise<void>;
   hadOrgs(): Promise<boolean>;
   adopted(): Promise<void>;
+  mended(org: string): Promise<void>;
   reset(): Promise<void>;
   reserve(key: string, proposed: string, now?: number): Promise<string>;
 }

@@ -286,6 +286,41 @@ describe('use: intents and entries', () => {
     expect(await entries(o)).toHaveLength(1);
   });
 
+  it('audit: a call whose stored record was altered has an integrity alarm, and keeps no other from its entry', async () => {
+    const o = await newOrg();
+    const { id, name } = await newUpstream(o);
+    const altered = [
+      ['draft', 'garbage'],
+      ['caller', '{'],
+      ['draft', '{}'],
+      ['caller', 'null'],
+    ];
+    const calls = [];
+    for (const [column, value] of altered) {
+      const call = await intentOf(o, name);
+      await inCore(o, ({ storage }) =>
+        storage.sql.exec(`update use_intents set ${column} = ? where id = ?`, value, call),
+      );
+      calls.push(call);
+    }
+    const whole = await intentOf(o, name);
+    // Nobody can tell whose call it is, so its answer is not given.
+    expect(await answer(o, calls[0] as string)).toEqual({ may: false });
+    later(30_000 + 16_000);
+    await inCore(o, (core) => runTasks(core));
+    expect(await entries(o)).toMatchObject([{ request_id: whole, reason: 'unknown' }]);
+    const told = (await entries(o, 'integrity.alarm')).map((entry: Record<string, unknown>) => [
+      entry.request_id,
+      entry.resource,
+      entry.reason,
+    ]);
+    expect(told.sort()).toEqual(calls.map((call) => [call, id, 'upstream_call_altered']).sort());
+    later(61_000);
+    await inCore(o, (core) => runTasks(core));
+    expect(await entries(o, 'integrity.alarm')).toHaveLength(altered.length);
+    expect(await inCore(o, ({ storage }) => [...storage.sql.exec('select id from use_intents')])).toEqual([]);
+  });
+
   it('audit: a call under way has its entry before its gate is given up', async () => {
     const o = await newOrg();
     const { name } = await newUpstream(o);

@@ -1,7 +1,7 @@
 // Calls of upstreams that have begun, in the gate's own storage: each is there before its request leaves, and
 // until its audit entry is written. From them follow the rates of calls, and how many there are at a time.
-// Invariant: a call has one entry, of its answer, or of its loss; an answer whose Worker is lost has one
-// more.
+// Invariant: a call has one entry, of its answer, of its loss, or of what was altered; an answer whose Worker
+// is lost has one more.
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { part } from '../../../gate/part';
@@ -46,6 +46,21 @@ type Stored = Record<string, SqlStorageValue> & {
   answered: number;
 };
 
+/** A call that ended without a word. `intent` is null if what is stored of it was altered. */
+export interface Lost {
+  id: string;
+  upstream: string;
+  intent: Intent | null;
+}
+
+function parsed<T>(text: string): T | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the statements.
 export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
   sql.exec(
@@ -55,15 +70,14 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
   sql.exec('create index if not exists use_intents_until on use_intents (until)');
   const count = (where: string, ...values: SqlStorageValue[]) =>
     sql.exec<{ n: number }>(`select count(*) n from use_intents where ${where}`, ...values).one().n;
-  const ofRow = ({ caller, draft, answered, ...row }: Stored): Intent => ({
-    id: row.id,
-    upstream: row.upstream,
-    at: row.at,
-    until: row.until,
-    user: JSON.parse(caller),
-    draft: JSON.parse(draft),
-    isAnswered: answered === 1,
-  });
+  const ofRow = ({ id, upstream, at, until, ...row }: Stored): Intent | null => {
+    const user = parsed<User>(row.caller);
+    const draft = parsed<Draft>(row.draft);
+    // safety: altered-call-refused
+    if (typeof user?.credential !== 'string' || typeof draft?.action !== 'string' || !draft.actor)
+      return null;
+    return { id, upstream, at, until, user, draft, isAnswered: row.answered === 1 };
+  };
   /** Milliseconds until fewer than so many calls of the last minute are left. */
   const wait = (now: number, most: number, where: string, ...values: SqlStorageValue[]): number => {
     const [oldest] = sql
@@ -89,6 +103,7 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
         ...[id, upstream, user.root, JSON.stringify(user), JSON.stringify(draft), at, until],
       );
     },
+    /** Null also if what is stored of it was altered: it may go no further. */
     get(id: string): Intent | null {
       const [row] = sql.exec<Stored>('select * from use_intents where id = ?', id).toArray();
       return row ? ofRow(row) : null;
@@ -123,7 +138,7 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
         .toArray()
         .map(({ id }) => id),
     /** Up to `limit` calls, or answers of some, that ended without a word. */
-    lost: (now: number, limit: number): Intent[] =>
+    lost: (now: number, limit: number): Lost[] =>
       sql
         .exec<Stored>(
           'select * from use_intents where until > 0 and until <= ? order by until limit ?',
@@ -131,7 +146,7 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
           limit,
         )
         .toArray()
-        .map(ofRow),
+        .map((row) => ({ id: row.id, upstream: row.upstream, intent: ofRow(row) })),
     /** Deletes what counts no more. Returns when there is more to do, or null. */
     sweep(now: number): number | null {
       sql.exec('delete from use_intents where until = 0 and at <= ?', now - MINUTE);

@@ -6,6 +6,7 @@ import { matches } from '../../../auth/globs';
 import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
 import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../errors';
 import type { Draft } from '../../../gate/audit/entry';
+import { reportViolation } from '../../../gate/audit/integrity';
 import type { Core } from '../../../gate/core';
 import { ciphertexts } from '../../../gate/journal/ciphertexts';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
@@ -23,7 +24,7 @@ import { behindBase } from '../call/path';
 import { shownCall } from '../call/shown';
 import type { UseCall, UseEnd } from '../call/use-plan';
 import { directionOf, isAlive, leases } from './call-leases';
-import { HEARD, type Intent, intents, MOST_CALLS } from './intents';
+import { HEARD, type Intent, intents, type Lost, MOST_CALLS } from './intents';
 import { tokens } from './own-tokens';
 import { makerOf, mayUse, works } from './permission';
 
@@ -353,12 +354,23 @@ export function recordLost(core: Core, now: number): number | null {
   return lost.length === PER_RUN ? now : intents(core).sweep(now);
 }
 
-function recordUnknown(core: Core, calls: readonly Intent[]): void {
-  for (const one of calls) {
+function recordUnknown(core: Core, calls: readonly Lost[]): void {
+  for (const { id, upstream, intent } of calls) {
     // The entry of an answer is written: what is missing is its end.
-    const end = one.isAnswered ? endOf(one, { ended: 'unknown' }) : {};
-    settle(core, one, 502, { ...end, reason: 'unknown' });
+    const end = intent?.isAnswered ? endOf(intent, { ended: 'unknown' }) : {};
+    if (intent) settle(core, intent, 502, { ...end, reason: 'unknown' });
+    else settleAltered(core, { id, upstream });
   }
+}
+
+/** Nobody can tell who made the call: the entry has the upstream, and the id of the request. */
+function settleAltered(core: Core, { id, upstream }: Omit<Lost, 'intent'>): void {
+  const violation = { event: 'upstream_call_altered', resource: upstream, status: 502 } as const;
+  core.storage.transactionSync(() => {
+    reportViolation(core, violation, { request_id: id, ip: '', user_agent: null });
+    intents(core).over(id);
+  });
+  leases(core).over(id);
 }
 
 /** The gate is given up: calls under way get their entries now, and no further one begins meanwhile. */
