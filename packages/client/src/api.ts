@@ -251,7 +251,7 @@ export interface paths {
          * Show what needs somebody now
          * @description By urgency, with the number and the first items of each part. A part needs the scope of its list and has what that list shows to the caller; a part that the caller may not list is absent.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         *     Needs no scope.
          */
         get: operations["org_overview"];
         put?: never;
@@ -273,7 +273,7 @@ export interface paths {
          * Find by part of a name
          * @description Up to 20 of each kind, of those that its list shows to the caller. A kind that the caller may not list is absent. What is searched for is in no log and in no audit entry.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         *     Needs no scope.
          */
         get: operations["org_search"];
         put?: never;
@@ -1527,6 +1527,28 @@ export interface paths {
         get: operations["secret_read_all"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/environments/{environment}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Promote secrets from another environment
+         * @description Copies the current values of another environment to this one, in one transaction. New secrets also get the type, description and tags. Also needs secrets:read there, and secrets:delete here to prune. Approval policies hold it as the change of each secret here, and as a read and a share of each secret there. The response contains names, never values.
+         *
+         *     Needs the scope `secrets:write`.
+         */
+        post: operations["secret_promote"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5830,6 +5852,53 @@ export interface components {
             /** @description Of a page: pass it as cursor to get the next one. null on the last page. */
             next_cursor?: string | null;
         };
+        Promoted: {
+            /**
+             * @description Names of new secrets.
+             * @example [
+             *       "DATABASE_URL"
+             *     ]
+             */
+            created: string[];
+            /**
+             * @description Names of secrets with a new version.
+             * @example []
+             */
+            updated: string[];
+            /**
+             * @description Names of secrets that have the value already. Told only of values that the caller could read now in both environments without an approval; others are updated.
+             * @example []
+             */
+            unchanged: string[];
+            /**
+             * @description Names of deleted secrets.
+             * @example []
+             */
+            removed: string[];
+        };
+        PromoteIn: {
+            /**
+             * @description The environment to copy from, by id or slug.
+             * @example staging
+             */
+            from: string;
+            /**
+             * @description Names of secrets. By default, all active secrets that the caller can read there.
+             * @example [
+             *       "DATABASE_URL"
+             *     ]
+             */
+            names?: string[];
+            /**
+             * @description Instead of names: all that begin with this.
+             * @example billing/
+             */
+            prefix?: string;
+            /** @description Whether to delete the secrets here, of those chosen, whose names the source does not have. They can be restored for seven days. false by default. */
+            prune?: boolean;
+            /** @description Whether to return what would happen and write nothing. Send the ETag of the answer as If-Match, and nothing else is promoted. false by default. */
+            dryRun?: boolean;
+        };
         ProviderIssued: {
             /** @example sec_01M9xQeKcX3vTz6nWJfQ4b */
             secretId: string;
@@ -6470,7 +6539,7 @@ export interface components {
             };
             /** @description For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them. */
             names?: string[];
-            /** @description For an import or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written or deleted, by secret id. */
+            /** @description For an import, a promotion or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written, deleted or copied, by secret id. */
             imported?: {
                 source: string;
                 created: number;
@@ -6483,6 +6552,9 @@ export interface components {
                     [key: string]: number;
                 };
                 deleted?: {
+                    [key: string]: number;
+                };
+                copied?: {
                     [key: string]: number;
                 };
                 dry_run: boolean;
@@ -10203,6 +10275,8 @@ export interface components {
         prefix: string;
         /** @description Id of the secret. */
         "id.7": string;
+        /** @description Id or slug of the environment. */
+        "environment.2": string;
         /** @description Id of the policy. */
         "id.8": string;
         /** @description Id of the approval. */
@@ -13542,11 +13616,8 @@ export interface operations {
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description Id or slug of the environment.
-                 * @example production
-                 */
-                environment: string;
+                /** @description Id or slug of the environment. */
+                environment: components["parameters"]["environment.2"];
             };
             cookie?: never;
         };
@@ -13567,6 +13638,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    secret_promote: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id or slug of the environment. */
+                environment: components["parameters"]["environment.2"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "staging"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PromoteIn"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Promoted"];
+                };
             };
             default: components["responses"]["Refused"];
         };

@@ -10,7 +10,7 @@ import { locks } from '../journal/locks';
 import { lastUsed } from '../limits/last-used';
 import { SLACK, WINDOW } from '../limits/rate-limit';
 import { closeSegment } from './checkpoints';
-import { changedIn, type Entry } from './entry';
+import { type Entry, secretsIn } from './entry';
 import { readers } from './readers';
 
 /**
@@ -50,7 +50,7 @@ async function segmentOf(org: string, entries: Entry[]): Promise<Segment> {
       ...new Set(
         entries.flatMap((entry) => [
           ...(entry.resource === null ? [] : [entry.resource]),
-          ...changedIn(entry),
+          ...secretsIn(entry),
         ]),
       ),
     ],
