@@ -5818,6 +5818,8 @@ export interface components {
                  * @description When this version was created.
                  */
                 time: string | null;
+                /** @description Environments in which this name has equal values have the same number. null where status is absent or present. */
+                group: number | null;
             }[];
         };
         /**
