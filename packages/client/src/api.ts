@@ -1544,7 +1544,7 @@ export interface paths {
         put?: never;
         /**
          * Promote secrets from another environment
-         * @description Copies the current values of another environment to this one, in one transaction. New secrets also get the type, description and tags. Also needs secrets:read there, and secrets:delete here to prune. Approval policies hold it as the change of each secret here, and as a read and a share of each secret there. The response contains names, never values.
+         * @description Copies current values in one transaction. New secrets also get the type, description and tags. Also needs secrets:read there, and secrets:delete to prune. Policies hold it as the change of each secret here, and as a read and a share of each one there.
          *
          *     Needs the scope `secrets:write`.
          */
@@ -5818,7 +5818,7 @@ export interface components {
                  * @description When this version was created.
                  */
                 time: string | null;
-                /** @description Environments in which this name has equal values have the same number. null where status is absent or present. */
+                /** @description Equal for equal values. null where status is absent or present. */
                 group: number | null;
             }[];
         };
@@ -5855,50 +5855,28 @@ export interface components {
             next_cursor?: string | null;
         };
         Promoted: {
-            /**
-             * @description Names of new secrets.
-             * @example [
-             *       "DATABASE_URL"
-             *     ]
-             */
             created: string[];
-            /**
-             * @description Names of secrets with a new version.
-             * @example []
-             */
             updated: string[];
-            /**
-             * @description Names of secrets that have the value already. Told only of values that the caller could read now in both environments without an approval; others are updated.
-             * @example []
-             */
+            /** @description Those that the caller could read in both places now without an approval; others are updated. */
             unchanged: string[];
-            /**
-             * @description Names of deleted secrets.
-             * @example []
-             */
             removed: string[];
         };
         PromoteIn: {
             /**
-             * @description The environment to copy from, by id or slug.
+             * @description The environment to copy from.
              * @example staging
              */
             from: string;
-            /**
-             * @description Names of secrets. By default, all active secrets that the caller can read there.
-             * @example [
-             *       "DATABASE_URL"
-             *     ]
-             */
+            /** @description By default, all active secrets that the caller can read there. */
             names?: string[];
             /**
-             * @description Instead of names: all that begin with this.
-             * @example billing/
+             * @description Instead of names.
+             * @example app/
              */
             prefix?: string;
-            /** @description Whether to delete the secrets here, of those chosen, whose names the source does not have. They can be restored for seven days. false by default. */
+            /** @description Whether to delete secrets here, of those chosen, that the source does not have. */
             prune?: boolean;
-            /** @description Whether to return what would happen and write nothing. Send the ETag of the answer as If-Match, and nothing else is promoted. false by default. */
+            /** @description Whether to write nothing. With its ETag as If-Match, nothing else is promoted. */
             dryRun?: boolean;
         };
         ProviderIssued: {
@@ -6541,7 +6519,7 @@ export interface components {
             };
             /** @description For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them. */
             names?: string[];
-            /** @description For an import, a promotion or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written, deleted or copied, by secret id. */
+            /** @description For an import, a promotion or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written, deleted or copied, by secret. */
             imported?: {
                 source: string;
                 created: number;
@@ -8445,84 +8423,7 @@ export interface components {
              * @example inc_01M9xQeKcX3vTz6nWJfQ4b
              */
             incident_id: string | null;
-            /** @description Items created in the last seven days, to review. Newest first, at most 1,000 of each kind. */
-            recent: {
-                /** @description Passkeys that still work. Remove those that their members do not recognise. */
-                passkeys: {
-                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                    member_id: string;
-                    /** @example Security key */
-                    name: string;
-                    /** Format: date-time */
-                    created_at: string;
-                }[];
-                /** @description Browser sessions. All are revoked except the calling one. */
-                sessions: {
-                    /** @example ses_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                    member_id: string;
-                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-                    passkey_id: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
-                    last_used_at: string | null;
-                    /** @example Zurich, CH (ZRH) */
-                    last_used_place: string | null;
-                }[];
-                /** @description Enrolment links that still work. A new link for the same member replaces the old one. */
-                enrolments: components["schemas"]["RecentEnrolment"][];
-                /** @description Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names. */
-                grants: {
-                    /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    grantee: {
-                        /** @enum {string} */
-                        type: "member" | "team" | "agent";
-                        /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                        id: string;
-                    };
-                    /** @enum {string} */
-                    permission: "read" | "write" | "use";
-                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
-                    created_by: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /** Format: date-time */
-                    expires_at: string | null;
-                }[];
-                /** @description Upstreams that were created or changed. Those of members have stopped. */
-                upstreams: components["schemas"]["RecentUpstream"][];
-                /** @description Log streams that were created or changed. Those of members have stopped. */
-                log_streams: components["schemas"]["RecentLogStream"][];
-                /** @description Connections to identity providers that were created or changed. */
-                sso_connections: components["schemas"]["RecentSsoConnection"][];
-                /** @description Domains that were added or verified. */
-                domains: components["schemas"]["RecentDomain"][];
-                /** @description SCIM tokens. They still work, unless this request revoked all API keys. */
-                scim_tokens: components["schemas"]["RecentScimToken"][];
-                /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
-                trusts: {
-                    /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example GitHub Actions: acme/app */
-                    name: string;
-                    /** @example https://token.actions.githubusercontent.com */
-                    issuer: string;
-                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
-                    created_by: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /** Format: date-time */
-                    updated_at: string;
-                }[];
-            };
+            recent: components["schemas"]["RecentItems"];
             api_key?: components["schemas"]["ApiKey"] & {
                 /**
                  * @description Shown only once.
@@ -8530,6 +8431,84 @@ export interface components {
                  */
                 token: string | null;
             };
+        };
+        /** @description Items created in the last seven days, to review. Newest first, at most 1,000 of each kind. */
+        RecentItems: {
+            /** @description Passkeys that still work. Remove those that their members do not recognise. */
+            passkeys: {
+                /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                member_id: string;
+                /** @example Security key */
+                name: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
+            /** @description Browser sessions. All are revoked except the calling one. */
+            sessions: {
+                /** @example ses_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                member_id: string;
+                /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
+                passkey_id: string;
+                /** Format: date-time */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @example 2026-11-21T12:00:00.000Z
+                 */
+                last_used_at: string | null;
+                /** @example Zurich, CH (ZRH) */
+                last_used_place: string | null;
+            }[];
+            /** @description Enrolment links that still work. A new link for the same member replaces the old one. */
+            enrolments: components["schemas"]["RecentEnrolment"][];
+            /** @description Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names. */
+            grants: {
+                /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                grantee: {
+                    /** @enum {string} */
+                    type: "member" | "team" | "agent";
+                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                };
+                /** @enum {string} */
+                permission: "read" | "write" | "use";
+                /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+                created_by: string;
+                /** Format: date-time */
+                created_at: string;
+                /** Format: date-time */
+                expires_at: string | null;
+            }[];
+            /** @description Upstreams that were created or changed. Those of members have stopped. */
+            upstreams: components["schemas"]["RecentUpstream"][];
+            /** @description Log streams that were created or changed. Those of members have stopped. */
+            log_streams: components["schemas"]["RecentLogStream"][];
+            /** @description Connections to identity providers that were created or changed. */
+            sso_connections: components["schemas"]["RecentSsoConnection"][];
+            /** @description Domains that were added or verified. */
+            domains: components["schemas"]["RecentDomain"][];
+            /** @description SCIM tokens. They still work, unless this request revoked all API keys. */
+            scim_tokens: components["schemas"]["RecentScimToken"][];
+            /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
+            trusts: {
+                /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                /** @example GitHub Actions: acme/app */
+                name: string;
+                /** @example https://token.actions.githubusercontent.com */
+                issuer: string;
+                /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+                created_by: string;
+                /** Format: date-time */
+                created_at: string;
+                /** Format: date-time */
+                updated_at: string;
+            }[];
         };
         RecentEnrolment: {
             /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
@@ -9021,84 +9000,7 @@ export interface components {
                     rotated_at: string | null;
                 }[];
             };
-            /** @description Of a panic: what was recent then and is still there. Absent for callers without members:read. */
-            recent?: {
-                /** @description Passkeys that still work. Remove those that their members do not recognise. */
-                passkeys: {
-                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                    member_id: string;
-                    /** @example Security key */
-                    name: string;
-                    /** Format: date-time */
-                    created_at: string;
-                }[];
-                /** @description Browser sessions. All are revoked except the calling one. */
-                sessions: {
-                    /** @example ses_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                    member_id: string;
-                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-                    passkey_id: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
-                    last_used_at: string | null;
-                    /** @example Zurich, CH (ZRH) */
-                    last_used_place: string | null;
-                }[];
-                /** @description Enrolment links that still work. A new link for the same member replaces the old one. */
-                enrolments: components["schemas"]["RecentEnrolment"][];
-                /** @description Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names. */
-                grants: {
-                    /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    grantee: {
-                        /** @enum {string} */
-                        type: "member" | "team" | "agent";
-                        /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                        id: string;
-                    };
-                    /** @enum {string} */
-                    permission: "read" | "write" | "use";
-                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
-                    created_by: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /** Format: date-time */
-                    expires_at: string | null;
-                }[];
-                /** @description Upstreams that were created or changed. Those of members have stopped. */
-                upstreams: components["schemas"]["RecentUpstream"][];
-                /** @description Log streams that were created or changed. Those of members have stopped. */
-                log_streams: components["schemas"]["RecentLogStream"][];
-                /** @description Connections to identity providers that were created or changed. */
-                sso_connections: components["schemas"]["RecentSsoConnection"][];
-                /** @description Domains that were added or verified. */
-                domains: components["schemas"]["RecentDomain"][];
-                /** @description SCIM tokens. They still work, unless this request revoked all API keys. */
-                scim_tokens: components["schemas"]["RecentScimToken"][];
-                /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
-                trusts: {
-                    /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example GitHub Actions: acme/app */
-                    name: string;
-                    /** @example https://token.actions.githubusercontent.com */
-                    issuer: string;
-                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
-                    created_by: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /** Format: date-time */
-                    updated_at: string;
-                }[];
-            };
+            recent?: components["schemas"]["RecentItems"] & unknown;
             /** @description Oldest first, at most the first 1,000 steps: creation of the credential, containments, new values, changes of the incident. */
             timeline: {
                 /** Format: date-time */

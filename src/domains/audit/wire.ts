@@ -251,7 +251,7 @@ export const AuditEntry = z
       .optional()
       .openapi({
         description:
-          'For an import, a promotion or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written, deleted or copied, by secret id.',
+          'For an import, a promotion or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written, deleted or copied, by secret.',
       }),
     adopted: z.object(adoption).optional().openapi({
       description: 'For the adoption of a restored database: what changed, and what was lost or stays ended.',

@@ -38,7 +38,7 @@ export const promotionRoutes = [
     tag: 'Secrets',
     summary: 'Promote secrets from another environment',
     description:
-      'Copies the current values of another environment to this one, in one transaction. New secrets also get the type, description and tags. Also needs secrets:read there, and secrets:delete here to prune. Approval policies hold it as the change of each secret here, and as a read and a share of each secret there. The response contains names, never values.',
+      'Copies current values in one transaction. New secrets also get the type, description and tags. Also needs secrets:read there, and secrets:delete to prune. Policies hold it as the change of each secret here, and as a read and a share of each one there.',
     body: { schema: wire.PromoteIn },
     conditional: ['if-match'],
     answers: { 200: wire.Promoted },

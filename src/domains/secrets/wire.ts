@@ -377,8 +377,7 @@ const Compared = z
           version: z.int().nullable(),
           time: Time.nullable().openapi({ description: 'When this version was created.' }),
           group: z.int().nullable().openapi({
-            description:
-              'Environments in which this name has equal values have the same number. null where status is absent or present.',
+            description: 'Equal for equal values. null where status is absent or present.',
           }),
         }),
       )
