@@ -168,11 +168,9 @@ describe.skipIf(!executablePath)('console: governance', () => {
     for (const name of ['HELD', 'STAGED'])
       await api('POST', '/secrets', { name, environment: 'staging', type: 'generic', value: 'x' });
     await go('/secrets/compare?left=staging&right=production', 'Compare environments');
-    await page.getByRole('button', { name: 'Compare' }).click();
-    await page.getByRole('row', { name: 'STAGED Only in staging' }).waitFor();
-    await page.getByRole('row', { name: 'UPPER_CASE Only in production' }).waitFor();
-    await page.getByText('Not compared, because you cannot read the values now: HELD').waitFor();
-    expect(await page.getByRole('row', { name: /^HELD/ }).count()).toBe(0);
+    await page.getByRole('row', { name: /STAGED.*missing/i }).waitFor();
+    await page.getByRole('row', { name: /UPPER_CASE.*only here/i }).waitFor();
+    await page.getByRole('row', { name: /HELD.*not compared/i }).waitFor();
     expectQuiet(ann);
   });
 
