@@ -39,7 +39,7 @@ export interface Imported {
    * All versions that it wrote, by the ids of secrets. Later reports about a credential are based on this.
    */
   versions: Readonly<Record<string, number>>;
-  /** Of a change of a folder or a promotion: the newest versions of the secrets that it deleted, by their ids. */
+  /** Of a folder or a promotion: the newest versions of the secrets that it deleted, by their ids. */
   deleted?: Readonly<Record<string, number>>;
   /** Of a promotion: the versions that it copied, by the ids of their secrets. */
   copied?: Readonly<Record<string, number>>;
