@@ -32,7 +32,7 @@ export const mutants = [
       from: 'mayReach(caller, READ, { environment: from.id, shown: from.slug, name })',
       to: 'null',
     },
-    notice: 'api/secrets/promote: limits to environments and names hold on both sides',
+    notice: 'api/secrets/promote: pruning passes over names that the caller may not read there',
   },
   {
     name: 'a promotion with a prefix writes secrets that the caller may not write',
