@@ -4,6 +4,7 @@ import { type components, VaultError } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { counted } from '../../counted';
+import type { Header } from '../../seen';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Skeleton } from '../../ui/parts';
@@ -23,8 +24,6 @@ interface PromotionProps {
   onClose: () => void;
 }
 
-const PATH = '/orgs/{org_id}/environments/{environment}/promote';
-
 function Names({ label, names }: { label: string; names: string[] }) {
   if (!names.length) return null;
   return (
@@ -42,20 +41,21 @@ function Names({ label, names }: { label: string; names: string[] }) {
 export function Promotion({ from, to, names, onDone, onClose }: PromotionProps) {
   const [seen, setSeen] = useState<{ promoted: Promoted; tag: string } | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const params = { path: { ...here(), environment: to } };
+  const ask = (dryRun: boolean, header?: Header) =>
+    vault().api.POST('/orgs/{org_id}/environments/{environment}/promote', {
+      params: { path: { ...here(), environment: to }, header },
+      body: { from, names, dryRun },
+    });
   const look = () =>
-    vault()
-      .api.POST(PATH, { params, body: { from, names, dryRun: true } })
-      .then(
-        ({ data, response }) => setSeen({ promoted: data, tag: response.headers.get('ETag') ?? '' }),
-        setError,
-      );
+    ask(true).then(
+      ({ data, response }) => setSeen({ promoted: data, tag: response.headers.get('ETag') ?? '' }),
+      setError,
+    );
   useEffect(() => void look(), []);
   const promote = async (tag: string) => {
     setError(null);
     try {
-      const header = { 'If-Match': tag };
-      const { data } = await vault().api.POST(PATH, { params: { ...params, header }, body: { from, names } });
+      const { data } = await ask(false, { 'If-Match': tag });
       await forget('secrets');
       tell(`${counted(data.created.length + data.updated.length, 'secret')} promoted to ${to}`);
       onDone();
