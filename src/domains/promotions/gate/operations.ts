@@ -173,7 +173,7 @@ function describe({ from, to, steps, removed }: Chosen): string {
   const copied = steps.filter(isCopied).length;
   const existing = named(steps, 'updated').length;
   const deleted = removed.length ? `, and delete ${removed.length}` : '';
-  return `promote ${copied} secrets from ${from.slug} to ${to.slug}, of which ${existing} exist${deleted}`;
+  return `promote ${copied} ${copied === 1 ? 'secret' : 'secrets'} from ${from.slug} to ${to.slug}, of which ${existing} exist${deleted}`;
 }
 
 /** One plan for all secrets; the organisation's limits apply to all of them together. */
