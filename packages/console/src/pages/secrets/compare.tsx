@@ -99,7 +99,7 @@ function Cell({ row, from, slug }: { row: Compared; from: string; slug: string }
   );
 }
 
-/** The cells of a row in words, for phones. */
+/** The cells of a row beside that of the source, in words, for phones. */
 const inWords = (row: Compared, from: string, slugs: string[]): string =>
   slugs
     .flatMap((slug) => {
@@ -140,6 +140,7 @@ function Matrix({ from, to, slugs }: MatrixProps) {
   const [isPromoting, setPromoting] = useState(false);
   const { names, choosing, clear } = useNames(from, to);
   const list = useMatrix(from, slugs, useSettled(prefix), all !== '');
+  const others = [to, ...slugs.filter((slug) => slug !== from && slug !== to)];
   const mayPromote = may('secrets:read', from) && may('secrets:write', to);
   return (
     <>
@@ -164,7 +165,7 @@ function Matrix({ from, to, slugs }: MatrixProps) {
             label: 'Name',
             width: 'minmax(11rem, 2fr)',
             cell: (row) => (
-              <Lines mono sub={inWords(row, from, slugs)}>
+              <Lines mono sub={inWords(row, from, others)}>
                 {row.name}
               </Lines>
             ),
