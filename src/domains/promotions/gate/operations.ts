@@ -10,6 +10,7 @@ import { namesListed, type Subject } from '../../../gate/audit/entry';
 import type { Plan, Proposal } from '../../../gate/journal/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { wants } from '../../../gate/request/outcome';
+import { environmentOf } from '../../../gate/request/target';
 import { removal } from '../../secrets/gate/changes';
 import { advance, begin, isUsedId, joined, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
 import { limits } from '../../secrets/gate/state';
@@ -248,12 +249,16 @@ export const promotionOperations = {
     reach: ({ caller, ask }) => mayAct(caller, READ, ask.request.ip),
     authorize: permitted,
     change: {
-      locks(call) {
-        const environment = targetOf(call)?.id ?? '';
-        return copiedNow(call).flatMap(({ name, target }) => [
-          nameLock(environment, name),
-          ...(target ? [target.id] : []),
-        ]);
+      /**
+       * No policy is judged for them: that takes turns. Without names nothing is locked; a secret that changes
+       * while its versions are counted is then counted again.
+       */
+      locks({ core, ask, input }) {
+        const environment = environmentOf(core, ask.named.environment)?.id ?? '';
+        return (input.names ?? []).flatMap((name) => {
+          const row = core.rows.find('secret', environment, name);
+          return [nameLock(environment, name), ...(row ? [row.id] : [])];
+        });
       },
       async locked(call): Promise<Locked> {
         const steps = copiedNow(call);
