@@ -12,6 +12,7 @@ import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { PATTERNS } from '../../support/largest';
 import { newGrant } from '../../support/people';
+import { newLongSecret } from '../../support/planted';
 import { newPolicy } from '../../support/policies';
 import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
@@ -326,6 +327,24 @@ describe('promotion: bounds', () => {
     await many(o, 65, 1936, 'x');
     expect(codeOf(await promote(o, { dryRun: true }))).toEqual([422, 'RESULT_TOO_LARGE']);
   });
+
+  slow(
+    'limits: a secret with 1,000 versions loses its oldest, and the bytes that remain are counted',
+    async () => {
+      const o = await newOrg();
+      const { id } = await newLongSecret(o);
+      const { name } = (await o.get(`/secrets/${id}`)).json;
+      for (const [value, fields] of [
+        ['first', { names: [name] }],
+        ['second', { prefix: name }],
+      ] as const) {
+        await put(o, 'staging', name, value);
+        expect((await promote(o, fields)).json).toEqual(result({ updated: [name] }));
+      }
+      expect((await o.get(`/secrets/${id}?version=2`)).status).toBe(404);
+      expect(await problemOf(o)).toBe(null);
+    },
+  );
 
   it('limits: the limits of the organisation count what is copied', async () => {
     const o = await newPair();
