@@ -250,8 +250,8 @@ export const promotionOperations = {
     authorize: permitted,
     change: {
       /**
-       * No policy is judged for them: that takes turns. Without names nothing is locked; a secret that changes
-       * while its versions are counted is then counted again.
+       * No policy is judged for them: that takes turns. Without names nothing is locked. A secret that
+       * changes while its versions are counted is then 503.
        */
       locks({ core, ask, input }) {
         const environment = environmentOf(core, ask.named.environment)?.id ?? '';
