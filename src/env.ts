@@ -3,11 +3,11 @@
 import { z } from 'zod';
 import type { SamlCalls } from '../packages/saml/src/calls';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
-import type { Asking, Decision, Polled, Started } from './auth/terminal-login';
+import type { Asking, Decision, Polled, Started } from './auth/authentication/terminal-login';
 import { fromBase64 } from './crypto/bytes';
 import type { IssuerKey } from './db/trusts';
 import { checkTarget } from './delivery/egress';
-import type { QueueMessage } from './gate/messages';
+import type { QueueMessage } from './gate/queue-messages';
 import type { ReplicaCalls, ReplicatedCalls } from './gate/replicas/messages';
 import type { GateCalls } from './gate/request/call';
 import type { MetricsCalls } from './metrics/collect';

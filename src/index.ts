@@ -2,7 +2,7 @@
 import { app } from './app';
 import type { DeployedEnv, Env } from './env';
 import { ApiError } from './errors';
-import { type JobName, MAX_RETRIES, type QueueMessage } from './gate/messages';
+import { type JobName, MAX_RETRIES, type QueueMessage } from './gate/queue-messages';
 import { probeCame, watch } from './health';
 import { measure, sendSoon, withMetrics } from './metrics/collect';
 import { isJob, runJob } from './queue';

@@ -5,8 +5,8 @@
 import { newId } from './db/ids';
 import { jobs } from './domains';
 import { type Env, settingsOf } from './env';
-import type { QueueMessage } from './gate/messages';
-import { callGate } from './http/gate-call';
+import type { QueueMessage } from './gate/queue-messages';
+import { callGate } from './http/calls/gate-call';
 import { keyringOf } from './keys/keyring';
 import { measure } from './metrics/collect';
 

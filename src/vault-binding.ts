@@ -5,13 +5,13 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { z } from '@hono/zod-openapi';
 import { app } from './app';
-import { isBindingName } from './auth/bindings';
+import { isBindingName } from './auth/authentication/bindings';
 import { forms, isSecretName } from './db/names';
 import { CREDENTIAL_HEADERS } from './domains/upstreams/call/request-headers';
 import type { DeployedEnv } from './env';
 import { invalid, type Refusal, refuse } from './errors';
 import type { Bound } from './gate/request/call';
-import { bind } from './http/bound';
+import { bind } from './http/caller/bound';
 import { errorResponse } from './http/responses';
 import { API } from './http/route';
 import { withMetrics } from './metrics/collect';

@@ -153,6 +153,15 @@ const subjects = {
       expect: 201,
     }),
   },
+  // Each has a gate of its own, and all have one D1.
+  'create in 50 organisations': {
+    org: once((side) => many(side, 50)),
+    wish: (org, n) => ({
+      ...subjects.create.wish(org, n),
+      path: `/orgs/${org.ids[n % org.ids.length]}/secrets`,
+      global: true,
+    }),
+  },
   // The queue is not consumed here: this measures creating deliveries, not sending them
   // (`npm run bench:events`).
   'create with 10 webhooks': {
@@ -420,6 +429,13 @@ async function governed({ vault, newOrg }, policies) {
     good(await call('POST', `/orgs/${org.id}/policies`, org.token, { name: `p-${n}`, applies_to, ...kinds }));
   });
   return org;
+}
+
+/** Organisations whose callers take turns. */
+async function many({ vault, newOrg }, count) {
+  const orgs = await parallel(count, () => newOrg(vault, { secrets: 1, keys: Math.ceil(KEYS / count) + 1 }));
+  const rounds = orgs[0].tokens.map((_, n) => orgs.map(({ tokens }) => tokens[n]));
+  return { ...orgs[0], ids: orgs.map(({ id }) => id), tokens: rounds.flat() };
 }
 
 /** An organisation with this many webhooks. */

@@ -1,8 +1,8 @@
 // The permissions that an action needs. Each domain declares its own actions (domains/NOUN/actions.ts). Deny
 // by default: an undeclared action cannot be performed, and a route cannot be declared without an action.
 
+import type { TokenKind } from './authentication/token';
 import type { ProviderScope, Scope } from './scopes';
-import type { TokenKind } from './token';
 
 export interface Need {
   /** Any one of these; if empty, no scope is needed. */
@@ -22,7 +22,7 @@ export interface Need {
    * everything else is refused.
    */
   urgent?: true;
-  /** An approval policy can hold it, by its effects: see auth/effects.ts. Only for the documentation. */
+  /** An approval policy can hold it, by its effects: see policies/effects.ts. Only for the documentation. */
   held?: true;
   /**
    * A member must have confirmed the session with a passkey in the last five minutes. No credential that a

@@ -8,9 +8,9 @@ import type { Workload } from '../db/trusts';
 import { type Refusal, refuse } from '../errors';
 import type { FullNeed } from './actions';
 import { isWithin } from './addresses';
+import type { TokenKind } from './authentication/token';
 import { contains, matches, widthOf } from './globs';
 import { covers, type ProviderScope, providerScopes } from './scopes';
-import type { TokenKind } from './token';
 
 /** Scopes, and where and until when they apply. Null means no limit; times are in milliseconds. */
 export interface PermissionSet {

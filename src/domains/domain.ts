@@ -3,7 +3,7 @@ import type { Needs } from '../auth/actions';
 import type { RowKind } from '../db/rows';
 import type { Job } from '../delivery/job';
 import type { Declared } from '../gate/core';
-import type { JobName } from '../gate/messages';
+import type { JobName } from '../gate/queue-messages';
 import type { Operation } from '../gate/request/call';
 import type { DeclaredRoute } from '../http/route';
 

@@ -4,7 +4,7 @@ import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/action
 import type { Job } from '../delivery/job';
 import { type Rules, rulesOf } from '../gate/core';
 import { areas } from '../gate/declarations';
-import type { JobName } from '../gate/messages';
+import type { JobName } from '../gate/queue-messages';
 import type { Operation } from '../gate/request/call';
 import type { Route } from '../http/route';
 import { approvals } from './approvals';

@@ -6,14 +6,14 @@ import type { Action } from '../auth/actions';
 import type { Region } from '../db/regions';
 import type { RowKind, RowTypes } from '../db/rows';
 import { type AuditLog, createAuditLog } from './audit/log';
-import { createOutbox, type Outbox, type Raised } from './events/outbox';
-import { createDatabase, type Database } from './journal/d1';
-import type { JobName, QueueMessage } from './messages';
+import { createDatabase, type Database } from './d1';
 import { createMeta, type Meta } from './meta';
+import { createOutbox, type Outbox, type Raised } from './outbox';
+import type { JobName, QueueMessage } from './queue-messages';
 import { createRows } from './rows/store';
 import { type Watched, watched } from './rows/watched';
+import { createSchedule, type Schedule } from './schedule';
 import { upgrade } from './storage-version';
-import { createSchedule, type Schedule } from './tasks/schedule';
 
 /**
  * A row that is about to be written (`before` is null if it is new), or to leave the gate (`after` is null).

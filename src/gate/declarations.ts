@@ -1,23 +1,23 @@
 // What the areas of the gate declare, as domains do: tasks, and what follows from rows.
 
 import { approvals } from './approvals/follow';
-import { requestCheckpoint } from './audit/checkpoints';
-import { readers } from './audit/readers';
-import { retain } from './audit/retention';
-import { closeSegments } from './audit/segments';
+import { requestCheckpoint } from './archive/checkpoints';
+import { closeEvents } from './archive/event-segments';
+import { readers } from './archive/readers';
+import { closeSegments } from './archive/segments';
 import type { Declared } from './core';
 import { emergencies } from './events/emergencies';
-import { closeEvents } from './events/segments';
+import { expiry } from './events/expiry';
+import { formerMakers } from './identity/former-makers';
+import { formerSessions } from './identity/former-sessions';
 import { followLater } from './journal/mirror';
 import { rateLimit, WINDOW } from './limits/rate-limit';
 import { demand } from './replicas/demand';
 import { leases } from './replicas/leases';
 import { dismiss } from './replicas/serve';
 import { storedResponses } from './request/stored-responses';
-import { formerMakers } from './rows/former-makers';
-import { formerSessions } from './rows/former-sessions';
-import { expiry } from './tasks/expiry';
 import { endOrg, purgeEndedByPanic, purgeRows } from './tasks/purge';
+import { retain } from './tasks/retention';
 
 /** The most stored responses that one run deletes; it runs again immediately while there are more. */
 const PER_RUN = 1000;

@@ -1,18 +1,17 @@
 // What a handler knows about one request. Services take this, never Hono's context.
 
 import type { Action } from '../auth/actions';
-import type { Proof } from '../auth/dpop';
-import type { TokenRef } from '../auth/token';
+import type { Proof } from '../auth/authentication/dpop';
+import type { TokenRef } from '../auth/authentication/token';
 import { toCursor } from '../db/page';
 import type { Region } from '../db/regions';
 import type { Env, Settings } from '../env';
 import type { IntegrityViolation, Refusal } from '../errors';
-import type { RateLimitState } from '../gate/limits/rate-limit';
-import type { Ask, Bound, Named, Reply, RequestFacts } from '../gate/request/call';
+import type { Ask, Bound, Named, RateLimitState, Reply, RequestFacts } from '../gate/request/call';
 import type { Outcome } from '../gate/request/outcome';
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../keys/keyring';
-import type { RequestHeaders } from './headers';
-import type { Place } from './region';
+import type { Place } from './calls/region';
+import type { RequestHeaders } from './input/headers';
 
 /** The caller of a request. */
 export interface Authenticated {

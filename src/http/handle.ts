@@ -14,9 +14,10 @@ import { revisionTag } from '../etag';
 import type { Ask, Named, Reply } from '../gate/request/call';
 import { fail, refusalOf } from '../gate/request/outcome';
 import { keyringOf, ORG_KEY_MISSING } from '../keys/keyring';
-import { authenticate } from './authenticate';
-import { type ReadBody, readBody } from './body';
-import { authenticateBound } from './bound';
+import { authenticate } from './caller/authenticate';
+import { authenticateBound } from './caller/bound';
+import { callGate } from './calls/gate-call';
+import { askReplica, noteRegions, regionHeaders, withRegion } from './calls/replicas';
 import {
   type Also,
   type Authenticated,
@@ -27,13 +28,12 @@ import {
   type Org,
   type RenderContext,
 } from './context';
-import { callGate } from './gate-call';
+import { type ReadBody, readBody } from './input/body';
+import { findingOf, validate } from './input/validate';
 import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
-import { askReplica, noteRegions, regionHeaders, withRegion } from './replicas';
 import { errorResponse, rendered } from './responses';
 import { hasRevision, type Input, type Prepared, type Rendered, type Route } from './route';
-import { findingOf, validate } from './validate';
 
 /** The contents of a request, as far as it could be read. */
 interface Asked {

@@ -4,13 +4,13 @@ import type { Action } from '../auth/actions';
 import { ApiError, refuse, statusOf } from '../errors';
 import type { Ask } from '../gate/request/call';
 import { keyringOf } from '../keys/keyring';
-import { readBody } from './body';
+import { countRefused } from './caller/refused-attempts';
+import { callGate } from './calls/gate-call';
 import type { Incoming, PublicContext } from './context';
-import { callGate } from './gate-call';
-import { countRefused } from './refused-attempts';
+import { readBody } from './input/body';
+import { findingOf, validate } from './input/validate';
 import { errorResponse, rendered } from './responses';
 import type { Route } from './route';
-import { findingOf, validate } from './validate';
 
 export async function handlePublic(route: Route, incoming: Incoming): Promise<Response> {
   const { request, headers, base, trace } = incoming;

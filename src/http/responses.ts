@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
 import { errorBody, type Refusal, refuse, statusOf } from '../errors';
-import type { RateLimitState } from '../gate/limits/rate-limit';
+import type { RateLimitState } from '../gate/request/call';
 import type { Trace } from './context';
 
 export function errorResponse(

@@ -2,7 +2,7 @@
 // names the organisation and the session, and no permissions. Invariant: only ES256, only keys of this
 // deployment, only for its own API.
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
-import type { TokenRef } from '../auth/token';
+import type { TokenRef } from '../auth/authentication/token';
 import { sha256 } from '../crypto/digest';
 import type { SigningKey, SigningKeys } from './signing';
 

@@ -3,7 +3,7 @@
 // nothing; key ids have a tag, so an invented id causes no query.
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import QuickLRU from 'quick-lru';
-import type { TokenRef } from '../auth/token';
+import type { TokenRef } from '../auth/authentication/token';
 import { fromUtf8, toBase62, utf8 } from '../crypto/bytes';
 import { equal, hmac } from '../crypto/digest';
 import { decrypt, encrypt } from '../crypto/envelope';

@@ -9,15 +9,15 @@ import { type Catalogue, vault } from '../domains';
 import { lagsOf } from '../domains/log-streams/gate/task';
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
+import { vitalsOf } from '../gate/answer/vitals';
+import { answerStably } from '../gate/answer/with-replicas';
 import { type Core, createCore } from '../gate/core';
-import { locks } from '../gate/journal/locks';
 import { mirror } from '../gate/journal/mirror';
 import { isInDatabase, newTerm } from '../gate/journal/position';
 import { journal } from '../gate/journal/records';
 import { recover } from '../gate/journal/recover';
 import { isBehind, needsComparison } from '../gate/journal/start';
 import { isInDoubt } from '../gate/journal/take-over';
-import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
 import type {
   Follower,
@@ -28,8 +28,8 @@ import type {
   RowPage,
 } from '../gate/replicas/messages';
 import { lease, rowsFrom, takeEntries } from '../gate/replicas/serve';
-import { answerStably } from '../gate/replicas/waits';
 import { type Ask, type GateCalls, type Pulse, RESET, type Reply, type Vitals } from '../gate/request/call';
+import { locks } from '../gate/request/locks';
 import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';

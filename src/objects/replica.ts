@@ -8,8 +8,8 @@ import { isForReplicas } from '../db/credential-kinds';
 import { REGIONS, type Region } from '../db/regions';
 import { vault } from '../domains';
 import type { Env } from '../env';
+import { answer } from '../gate/answer/answer';
 import { type Core, replicaName } from '../gate/core';
-import { linksOf } from '../gate/identity/lineage';
 import type { JournalRecord } from '../gate/journal/records';
 import { AskGate, CIPHERTEXT, NO_LOAN } from '../gate/replicas/ask-gate';
 import { lookAt, nothingLooked } from '../gate/replicas/looked';
@@ -24,8 +24,8 @@ import {
   type Taken,
   TERM,
 } from '../gate/replicas/messages';
-import { answer } from '../gate/request/answer';
 import type { Ask, Reply } from '../gate/request/call';
+import { linksOf } from '../gate/rows/lineage';
 import { createReplicaCore, fetchingCore } from '../replica/core';
 import { createEntries, type Entries, MOST_WAITING, type Noted, noting } from '../replica/entries';
 import { createFollowing, type Following } from '../replica/following';
@@ -412,8 +412,8 @@ const canAnswer = ({ bearer, operation, again, repeated, violation, approval, ke
   (approval?.id ?? null) === null;
 
 /** The credentials that a record changes. */
-const credentialsOf = ({ puts, local = [], gone }: JournalRecord): string[] =>
-  [...puts, ...local]
+const credentialsOf = ({ writes, local = [], deletes }: JournalRecord): string[] =>
+  [...writes, ...local]
     .filter(({ kind, from }) => kind === 'credential' && from > 0)
     .map(({ row }) => row.id)
-    .concat(gone.filter(({ kind }) => kind === 'credential').map(({ id }) => id));
+    .concat(deletes.filter(({ kind }) => kind === 'credential').map(({ id }) => id));

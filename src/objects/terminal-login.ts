@@ -9,7 +9,7 @@ import {
   INTERVAL,
   type Polled,
   type Started,
-} from '../auth/terminal-login';
+} from '../auth/authentication/terminal-login';
 import { equal } from '../crypto/digest';
 import type { Env } from '../env';
 

@@ -4,16 +4,16 @@
 // here.
 
 import type { Core } from '../gate/core';
+import { createDatabase } from '../gate/d1';
 import { overlaps } from '../gate/identity/caller';
-import { createDatabase } from '../gate/journal/d1';
+import { descendants } from '../gate/identity/descendants';
+import { ciphertexts } from '../gate/journal/ciphertexts';
 import { journal } from '../gate/journal/records';
 import { lastUsed } from '../gate/limits/last-used';
 import { rateLimit } from '../gate/limits/rate-limit';
 import { createMeta } from '../gate/meta';
 import type { Part } from '../gate/part';
 import { AskGate, CIPHERTEXT } from '../gate/replicas/ask-gate';
-import { ciphertexts } from '../gate/rows/ciphertexts';
-import { descendants } from '../gate/rows/descendants';
 import { createRows } from '../gate/rows/store';
 import { watched } from '../gate/rows/watched';
 import type { Loans } from './loans';

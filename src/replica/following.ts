@@ -6,10 +6,10 @@ import { isBrief } from '../db/credential-kinds';
 import type { VersionRow } from '../db/schema';
 import type { Core } from '../gate/core';
 import { setEnvironmentRevision } from '../gate/journal/apply';
+import { ciphertexts } from '../gate/journal/ciphertexts';
 import type { JournalRecord } from '../gate/journal/records';
 import { type Changes, changesOf, type Looked, restsOn } from '../gate/replicas/looked';
 import { FORMAT, type RowPage } from '../gate/replicas/messages';
-import { ciphertexts } from '../gate/rows/ciphertexts';
 
 /** How often ended sessions are deleted, how many at once, and how long after their end; in milliseconds. */
 const SWEEP = 60_000;
@@ -114,14 +114,14 @@ function stored(core: Core): [term: string | null, position: number, record: str
 /** Carries out a record in the rows of the replica. */
 function apply(
   core: Core,
-  { puts, local = [], gone, versions, trimmed, revised = {}, at }: JournalRecord,
+  { writes, local = [], deletes, versions, trimmed, revised = {}, at }: JournalRecord,
 ): void {
-  for (const { kind, row } of [...puts, ...local]) {
+  for (const { kind, row } of [...writes, ...local]) {
     core.rows.put(kind, row as never);
     // Nothing may be read of it any more.
     if (kind === 'secret' && row.deleted_at !== null) ciphertexts(core).drop(row.id);
   }
-  for (const { kind, id } of gone) {
+  for (const { kind, id } of deletes) {
     core.rows.forget(kind, id);
     if (kind === 'secret') ciphertexts(core).drop(id);
   }

@@ -1,8 +1,8 @@
 // The alarm of a gate: the platform repeats one that fails at ever longer intervals, and gives it up after
 // some. A gate whose alarm is gone sets it again, so that its tasks go on: D1 follows, deliveries are sent.
 import { describe, expect, it, vi } from 'vitest';
+import { vitalsOf } from '../../src/gate/answer/vitals';
 import { journal } from '../../src/gate/journal/records';
-import { vitalsOf } from '../../src/gate/journal/vitals';
 import { TERM } from '../../src/gate/replicas/messages';
 import { faults } from '../support/faults';
 import { evict, inCore, inGate } from '../support/gate';

@@ -1,7 +1,7 @@
 // Nothing is lost and nothing is done twice, whatever D1 and the gate's life do in between.
 import { describe, expect, it } from 'vitest';
+import { ciphertexts } from '../../src/gate/journal/ciphertexts';
 import { lastUsed } from '../../src/gate/limits/last-used';
-import { ciphertexts } from '../../src/gate/rows/ciphertexts';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { faults, holdNext, until } from '../support/faults';

@@ -2,7 +2,7 @@
 // Nothing stands still until the clock has passed the time that it once showed.
 
 import { describe, expect, it } from 'vitest';
-import { closeSegments, SEGMENT } from '../../src/gate/audit/segments';
+import { closeSegments, SEGMENT } from '../../src/gate/archive/segments';
 import type { Core } from '../../src/gate/core';
 import { rateLimit, WINDOW } from '../../src/gate/limits/rate-limit';
 import { runTasks } from '../../src/gate/tasks/run';

@@ -2,13 +2,13 @@
 // with changes one at a time, and no record is taken twice, whatever happens to D1 and the gate in between.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { OrgRow } from '../../src/db/schema';
-import { retain } from '../../src/gate/audit/retention';
+import { ciphertexts } from '../../src/gate/journal/ciphertexts';
 import { BOUND, mirror } from '../../src/gate/journal/mirror';
 import { beginTerm, type Position, positionInD1 } from '../../src/gate/journal/position';
 import { journal } from '../../src/gate/journal/records';
-import { revision } from '../../src/gate/journal/writes';
-import { ciphertexts } from '../../src/gate/rows/ciphertexts';
+import { revision } from '../../src/gate/request/writes';
 import { purgeRows } from '../../src/gate/tasks/purge';
+import { retain } from '../../src/gate/tasks/retention';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
 import { change, newSignedIn } from '../support/browser';

@@ -3,7 +3,7 @@
 // again.
 import { describe, expect, it } from 'vitest';
 import { hashOf } from '../../src/gate/audit/chain';
-import { ciphertexts } from '../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../src/gate/journal/ciphertexts';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';

@@ -1,7 +1,7 @@
 // Session tokens are in the gate alone: what ends with its storage, what D1 may still have of them, and what
 // is known of those that ended.
 import { afterEach, describe, expect, it } from 'vitest';
-import { formerSessionQuota, formerSessions } from '../../src/gate/rows/former-sessions';
+import { formerSessionQuota, formerSessions } from '../../src/gate/identity/former-sessions';
 import { runTasks } from '../../src/gate/tasks/run';
 import { newAgent, newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';

@@ -1,7 +1,7 @@
 // What a gate stores goes forward one version at a time; storage of a newer release is refused, and left as
 // it is.
 import { describe, expect, it } from 'vitest';
-import { createOutbox } from '../../src/gate/events/outbox';
+import { createOutbox } from '../../src/gate/outbox';
 import { isNewer, STORAGE_VERSION, upgrade } from '../../src/gate/storage-version';
 import { evict, inGate } from '../support/gate';
 import { slow } from '../support/slow';

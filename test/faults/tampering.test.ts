@@ -4,15 +4,15 @@
 // answers of all its callers are compared with those from before.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newToken } from '../../src/auth/token';
+import { newToken } from '../../src/auth/authentication/token';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../src/crypto/bytes';
 import { gunzip, gzip } from '../../src/crypto/gzip';
 import { newId } from '../../src/db/ids';
 import type { SecretRow, ShareRow, VersionRow } from '../../src/db/schema';
 import { hashOf } from '../../src/gate/audit/chain';
 import type { Entry } from '../../src/gate/audit/entry';
+import { ciphertexts } from '../../src/gate/journal/ciphertexts';
 import { mirror } from '../../src/gate/journal/mirror';
-import { ciphertexts } from '../../src/gate/rows/ciphertexts';
 import { runTasks } from '../../src/gate/tasks/run';
 import { newAgent } from '../support/credentials';
 import { faults } from '../support/faults';

@@ -125,6 +125,33 @@ test('imports: they point one way, from HTTP over the domains to the gate and do
   assert.deepEqual(wrong, []);
 });
 
+/**
+ * The areas of the gate, lowest first, from the table in docs/architecture/gate.md. A row names folders, or
+ * files of `src/gate` itself.
+ */
+function areasOfGate() {
+  const text = fs.readFileSync(path.join(root, 'docs/architecture/gate.md'), 'utf8');
+  const table = text.slice(text.indexOf('## Areas'), text.indexOf('## Parts'));
+  return [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, names]) =>
+    [...names.matchAll(/`([\w-]+)`/g)].map(([, name]) => name),
+  );
+}
+
+test('imports: each area of the gate imports only from those above it in the table of gate.md', () => {
+  const areas = areasOfGate();
+  const inGate = files.filter((name) => name.startsWith('gate/'));
+  const areaOf = (file) => file.slice('gate/'.length).replace(/\.ts$/, '').split('/')[0];
+  assert.deepEqual([...new Set(inGate.map(areaOf))].sort(), areas.flat().sort());
+  const place = (file) => areas.findIndex((area) => area.includes(areaOf(file)));
+  const climbing = inGate.flatMap((file) =>
+    graph
+      .get(file)
+      .filter((to) => to.startsWith('gate/') && place(to) > place(file))
+      .map((to) => `${file} imports ${to}`),
+  );
+  assert.deepEqual(climbing, []);
+});
+
 test('imports: code that runs in the gate imports neither the keyring nor code that runs in the Worker', () => {
   const inGate = files.filter((name) => /^(gate|delivery\/gate|domains\/[\w-]+\/gate)\//.test(name));
   assert.ok(inGate.length > 50);

@@ -320,7 +320,7 @@ it('restore: a new secret that its gate has yet to send to the database is left 
   gate.exec('CREATE TABLE journal (n INTEGER NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL)');
   gate
     .prepare('INSERT INTO journal VALUES (1, 0, ?)')
-    .run(JSON.stringify({ puts: [{ kind: 'secret', row: { id }, from: 0 }], gone: [] }));
+    .run(JSON.stringify({ writes: [{ kind: 'secret', row: { id }, from: 0 }], deletes: [] }));
   const stand = gate.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)');
   stand.run('term', 'term');
   stand.run('position', '[4,"rec"]');

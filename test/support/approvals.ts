@@ -1,7 +1,7 @@
 // Approvals for tests: an organisation with an owner who can approve, and somebody whose requests wait.
 import { newId } from '../../src/db/ids';
 import type { ApprovalRow, Role } from '../../src/db/schema';
-import { insertion, revision } from '../../src/gate/journal/writes';
+import { insertion, revision } from '../../src/gate/request/writes';
 import { type Browser, change, newSignedIn, signIn } from './browser';
 import { newKey } from './credentials';
 import { newPolicy } from './policies';
@@ -22,7 +22,7 @@ export const newApprovalPolicy = async (
     )
   ).id as string;
 
-/** Everybody in an organisation has been there for longer than ties last: see auth/ties.ts. */
+/** Everybody in an organisation has been there for longer than ties last: see auth/policies/ties.ts. */
 export const settle = (o: Caller): Promise<void> =>
   change(o.id, (call) => {
     const { rows } = call.core;

@@ -1,7 +1,7 @@
 // The audit log as tests make it, move it to D1, have its checkpoints signed, and read it.
 import { env } from 'cloudflare:workers';
 import type { Env } from '../../src/env';
-import { checkpoints } from '../../src/gate/audit/checkpoints';
+import { checkpoints } from '../../src/gate/archive/checkpoints';
 import type { Draft, Entry } from '../../src/gate/audit/entry';
 import { runJob } from '../../src/queue';
 import { faults } from './faults';

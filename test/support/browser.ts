@@ -1,13 +1,14 @@
 // A browser for tests: one passkey, one cookie jar, the newest JWT; and an org whose owner has enrolled.
+
+import { newToken } from '../../src/auth/authentication/token';
 import { nobody } from '../../src/auth/authorize';
-import { newToken } from '../../src/auth/token';
 import { newId } from '../../src/db/ids';
 import type { MemberRow, Role } from '../../src/db/schema';
-import { commit } from '../../src/gate/journal/commit';
+import { commit } from '../../src/gate/answer/commit';
 import { mirror } from '../../src/gate/journal/mirror';
-import type { Plan } from '../../src/gate/journal/plan';
-import { revision } from '../../src/gate/journal/writes';
 import type { Call } from '../../src/gate/request/call';
+import type { Plan } from '../../src/gate/request/plan';
+import { revision } from '../../src/gate/request/writes';
 import { faults } from './faults';
 import { inCore, keyring, keysOf } from './gate';
 import { newPasskey, type Passkey, type Spoil } from './passkey';

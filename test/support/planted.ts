@@ -8,12 +8,12 @@ import { macOf } from '../../src/db/rows';
 import { actions } from '../../src/domains';
 import { encryptValue } from '../../src/domains/secrets/encryption';
 import type { EncryptedValue } from '../../src/domains/secrets/rules';
+import { answer } from '../../src/gate/answer/answer';
 import type { Entry } from '../../src/gate/audit/entry';
 import type { Core } from '../../src/gate/core';
 import { mirror } from '../../src/gate/journal/mirror';
-import { insertion, rowKeyOf } from '../../src/gate/journal/writes';
-import { answer } from '../../src/gate/request/answer';
 import type { Ask, Call, Operation, Reply } from '../../src/gate/request/call';
+import { insertion, rowKeyOf } from '../../src/gate/request/writes';
 import { askOf, browserBearer, inGate, keysOf } from './gate';
 import { type Caller, db } from './world';
 

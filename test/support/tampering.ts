@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { fromBase64, fromUtf8 } from '../../src/crypto/bytes';
 import { gunzip } from '../../src/crypto/gzip';
 import type { Entry } from '../../src/gate/audit/entry';
-import { ciphertexts } from '../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../src/gate/journal/ciphertexts';
 import { newAgent, newKey } from './credentials';
 import { newDevice, newKeyPair, provenBy } from './device';
 import { inGate } from './gate';

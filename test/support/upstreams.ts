@@ -1,6 +1,6 @@
 // Upstreams for tests.
-import { readToken } from '../../src/auth/token';
-import type { UseCall } from '../../src/domains/upstreams/call/plan';
+import { readToken } from '../../src/auth/authentication/token';
+import type { UseCall } from '../../src/domains/upstreams/call/use-plan';
 import type { Begun } from '../../src/domains/upstreams/gate/use';
 import type { Refusal } from '../../src/errors';
 import type { Ask, Reply } from '../../src/gate/request/call';

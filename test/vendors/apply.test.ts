@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CONCURRENCY, type EachTarget, type Remote, TargetError } from '../../src/adapters/sync/adapter';
 import { apply, foreseen, type Work } from '../../src/adapters/sync/apply';
-import type { Result } from '../../src/adapters/sync/plan';
+import type { Result } from '../../src/adapters/sync/steps';
 
 const work = (name: string, more: Partial<Work> = {}): Work => ({
   name,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type BatchTarget, syncAdapter, TargetError, type Written } from '../../src/adapters/sync/adapter';
 import { apply, type Work } from '../../src/adapters/sync/apply';
 import { each, part, refused } from '../../src/adapters/sync/parts';
-import { plan } from '../../src/adapters/sync/plan';
+import { plan } from '../../src/adapters/sync/steps';
 
 const work = (target: string): Work => ({
   name: target,

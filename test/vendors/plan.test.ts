@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Remote, SyncAdapter } from '../../src/adapters/sync/adapter';
 import { environmentName } from '../../src/adapters/sync/names';
-import { type Item, itemOf, type Owned, plan } from '../../src/adapters/sync/plan';
+import { type Item, itemOf, type Owned, plan } from '../../src/adapters/sync/steps';
 
 const digestOf = (target: string, value: string) =>
   createHmac('sha256', 'test').update(`${target}\0${value}`).digest('hex');

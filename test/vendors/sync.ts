@@ -6,7 +6,7 @@ import { readsEach, type SyncAdapter, TargetError } from '../../src/adapters/syn
 import { apply, foreseen } from '../../src/adapters/sync/apply';
 import type { Permit } from '../../src/adapters/sync/call';
 import { type Clock, createClient } from '../../src/adapters/sync/client';
-import { failed, itemOf, type Owned, plan, type Result, sorted } from '../../src/adapters/sync/plan';
+import { failed, itemOf, type Owned, plan, type Result, sorted } from '../../src/adapters/sync/steps';
 import { guardedFetch } from '../../src/delivery/egress';
 import type { Fake } from './fakes/server.ts';
 

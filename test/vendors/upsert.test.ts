@@ -6,7 +6,7 @@ import type { Reply } from '../../src/adapters/sync/call';
 import { circleci } from '../../src/adapters/sync/circleci';
 import { createClient } from '../../src/adapters/sync/client';
 import { nextLink } from '../../src/adapters/sync/listing';
-import { itemOf, plan } from '../../src/adapters/sync/plan';
+import { itemOf, plan } from '../../src/adapters/sync/steps';
 import { idOf, upsert } from '../../src/adapters/sync/upsert';
 import { fastClock } from './sync';
 

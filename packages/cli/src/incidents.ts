@@ -5,7 +5,7 @@ import { counted } from './text.ts';
 
 type Contained = components['schemas']['Contained'];
 type Report = NonNullable<components['schemas']['IncidentReport']['report']>;
-type Child = components['schemas']['CredentialGraph']['children'][number];
+type Graph = components['schemas']['CredentialGraph'];
 
 /** A row: what happened, to what, and which. */
 export type Row = [what: string, name: string | null, which: string];
@@ -65,14 +65,29 @@ export const deeds = ({
   ),
 ];
 
+/**
+ * Whether a dry run would end a credential, and not find it ended. Without a whole graph, all count as alive.
+ */
+const endsNow = (graph: Graph | null) => {
+  const live = new Set(graph?.children.map(({ id }) => id));
+  if (graph?.reach.alive) live.add(graph.id);
+  return ({ id }: { id: string }) => graph === null || graph.omitted !== undefined || live.has(id);
+};
+
+/** How many credentials a dry run would end. */
+export const endingIn = (data: Contained, graph: Graph | null): number =>
+  data.revoked.filter(endsNow(graph)).length;
+
 /** What a containment did, or with a dry run what it would do to each of the live credentials. */
-export function rowsOf(data: Contained, children: readonly Child[] | null): Row[] {
-  const isDry = data.dry_run === true;
-  const depth = new Map(children?.map((child) => [child.id, child.depth]));
+export function rowsOf(data: Contained, graph: Graph | null): Row[] {
+  const isLive = endsNow(graph);
+  const depth = new Map(graph?.children.map((child) => [child.id, child.depth]));
   const below = (id: string) => (depth.has(id) ? `depth ${depth.get(id)}` : undefined);
+  const isDry = data.dry_run === true;
+  const fate = (one: { id: string }) => (!isDry ? 'revoked' : isLive(one) ? 'would end' : 'has ended');
   return [
-    ...data.revoked.map((one) => row(isDry ? 'would end' : 'revoked', named(one), one.kind, below(one.id))),
-    ...(children ?? [])
+    ...data.revoked.map((one) => row(fate(one), named(one), one.kind, below(one.id))),
+    ...(graph?.children ?? [])
       .filter(({ ended_by_contain }) => !ended_by_contain)
       .map((one) => row('would stay', named(one), one.kind, below(one.id))),
     ...deeds(data),

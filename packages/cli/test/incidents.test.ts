@@ -47,6 +47,15 @@ it('contain --dry-run: shows depth and what would end, with what sessions read, 
   expect((await machine.svc(['whoami'], { env: { SVC_TOKEN: session.token } })).code).not.toBe(0);
 });
 
+it('contain --dry-run: what was revoked before does not count as what would end', async () => {
+  const { key, session } = await leaked('TWICE');
+  await ok(['token', 'revoke', session.id, '--yes']);
+  const { stdout, stderr } = await ok(['contain', key.id, '--dry-run']);
+  expect(stdout).toContain('would end\tjob TWICE\tapi_key');
+  expect(stdout).toContain('has ended\tjob TWICE\tsession');
+  expect(stderr).toContain('1 credential would end');
+});
+
 it('contain --token-stdin: takes the token from stdin, never as an argument, and repeats it nowhere', async () => {
   const { key, session } = await leaked('BY_TOKEN');
   for (const argv of [['contain'], ['contain', key.id, '--token-stdin']])

@@ -22,7 +22,11 @@ const jwt = [
   .join('.');
 
 export function tokensOfService(): string[] {
-  const prefixes = [...prefixesIn('src/auth/token.ts'), ...prefixesIn('src/auth/proofs.ts'), 'svc_agent_'];
+  const prefixes = [
+    ...prefixesIn('src/auth/authentication/token.ts'),
+    ...prefixesIn('src/auth/authentication/proofs.ts'),
+    'svc_agent_',
+  ];
   if (prefixes.length < 10) throw new Error(`the lists of the service are elsewhere: ${prefixes}`);
   return [...prefixes.map((prefix) => OTHER[prefix] ?? `${prefix}${'Ab1'.repeat(22)}`), jwt];
 }

@@ -965,7 +965,7 @@ export interface paths {
         head?: never;
         /**
          * Change the name, allowed addresses or access key of an API key
-         * @description For aws, the caller must hold all that the key holds.
+         * @description For aws, the caller must hold all that the key holds. To lift limits of a key with the scope `*` that an owner created, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`). If somebody else than an owner lifts them, the key no longer acts as an owner.
          *
          *     Needs the scope `tokens:write`.
          */
@@ -8616,7 +8616,7 @@ export interface components {
                 id: string;
                 name: string | null;
             };
-            /** @description The credential and all credentials revoked together with it, except those that had already expired. */
+            /** @description The credential and all credentials below it that are revoked now, those revoked before included. Not those that had expired. */
             revoked: {
                 kind: components["schemas"]["ContainedCredentialKind"];
                 id: string;
@@ -8902,7 +8902,7 @@ export interface components {
                     id: string;
                     name: string | null;
                 };
-                /** @description The credential and all credentials revoked together with it, except those that had already expired. */
+                /** @description The credential and all credentials below it that are revoked now, those revoked before included. Not those that had expired. */
                 revoked: {
                     kind: components["schemas"]["ContainedCredentialKind"];
                     id: string;

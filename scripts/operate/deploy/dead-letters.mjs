@@ -20,7 +20,7 @@ const USAGE = `npm run dead-letters -- --remote [options]
 Without an option, it counts them by kind and organisation. Under npm start there are none: its queue is in memory, and gates ask again.
 `;
 
-/** The jobs of src/gate/messages.ts. */
+/** The jobs of src/gate/queue-messages.ts. */
 const JOBS = ['rotate', 'checkpoint', 'deliver', 'notify', 'sync', 'log_stream', 'domains'];
 /**
  * Messages per call, how long they are leased, and how often one may be looked at before the platform deletes

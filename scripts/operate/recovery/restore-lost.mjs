@@ -127,7 +127,7 @@ function gateRows(dir, org) {
   try {
     if (!db.prepare("SELECT 1 FROM meta WHERE key = 'org'").get()) return null;
     const all = db.prepare("SELECT id, body FROM rows WHERE kind = 'secret' AND body IS NOT NULL").all();
-    const made = [...unsent(db)].flatMap(({ puts }) => puts.filter(({ from }) => from === 0));
+    const made = [...unsent(db)].flatMap(({ writes }) => writes.filter(({ from }) => from === 0));
     const meta = (/** @type {string} */ key) =>
       db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.value;
     return {

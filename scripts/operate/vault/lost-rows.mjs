@@ -235,7 +235,7 @@ export async function newestEntries(rows, gate, org) {
 /**
  * The changes of a gate that the database does not have yet, in their order.
  * @param {DatabaseSync} gate
- * @returns {Generator<{ puts: { row: any, from: number }[], gone: { id: string }[] }>}
+ * @returns {Generator<{ writes: { row: any, from: number }[], deletes: { id: string }[] }>}
  */
 export function* unsent(gate) {
   // A gate of an earlier release has no such table.
@@ -254,9 +254,9 @@ export function* unsent(gate) {
  */
 function inJournal(gate) {
   const ids = new Set();
-  for (const { puts, gone } of unsent(gate)) {
-    for (const { row } of puts) ids.add(row.id);
-    for (const { id } of gone) ids.add(id);
+  for (const { writes, deletes } of unsent(gate)) {
+    for (const { row } of writes) ids.add(row.id);
+    for (const { id } of deletes) ids.add(id);
   }
   return ids;
 }

@@ -120,4 +120,16 @@ export const mutants = [
     change: 'always',
     notice: 'api/signin/confirmation: is required of every credential that somebody can make without one',
   },
+  {
+    name: 'a member lifts the limits of an API key that then acts as an owner, without a confirmation',
+    tag: 'lifted-limits-confirmed',
+    change: { from: 'isLifted && wouldOwn', to: 'false && wouldOwn' },
+    notice: 'api/signin/confirmation: is required to lift the limits of an API key',
+  },
+  {
+    name: 'an API key whose limits an admin lifted acts as an owner',
+    tag: 'lifted-by-owner',
+    change: { from: '!caller.isOwner &&', to: 'false &&' },
+    notice: 'api/signin/confirmation: is required to lift the limits of an API key',
+  },
 ];

@@ -1,5 +1,5 @@
 // The interface of sync adapters: how a platform names, validates, lists and writes secrets. Invariants: an
-// adapter reaches its platform only through the given client; it does not decide what is written: plan.ts
+// adapter reaches its platform only through the given client; it does not decide what is written: steps.ts
 // does this for all platforms.
 import { z } from '@hono/zod-openapi';
 import type { SyncPlatform } from '../platforms';

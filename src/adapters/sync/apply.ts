@@ -11,7 +11,7 @@ import {
   TargetError,
   type Written,
 } from './adapter';
-import { failed, type Result, type Step } from './plan';
+import { failed, type Result, type Step } from './steps';
 
 /** A step with its inputs. */
 export interface Work extends Step {

@@ -1,6 +1,6 @@
 // Answers in AWS's JSON protocol. Invariants: members without a value are left out, never null; times are
 // seconds since the epoch, as numbers.
-import { suffixOf } from '../../domains/secrets/gate/aws/place';
+import { suffixOf } from '../../domains/secrets/gate/aws/lookup';
 
 const TYPE = 'application/x-amz-json-1.1';
 

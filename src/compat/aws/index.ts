@@ -2,21 +2,27 @@
 // header X-Amz-Target picks a call (operations.ts), the call says which operation of ours it becomes, and the
 // pipeline of the API handles that as any other request. Here are only the signature, and the translation of
 // what was sent and of the answer. Invariant: no call reaches anything but through that pipeline.
-import { MOST_SKEW, readSigned, type Signed, type SignedParts, skewOf } from '../../auth/signature-v4';
+import {
+  MOST_SKEW,
+  readSigned,
+  type Signed,
+  type SignedParts,
+  skewOf,
+} from '../../auth/authentication/signature-v4';
 import { fromUtf8 } from '../../crypto/bytes';
 import { isSecretName } from '../../db/names';
 import { actions } from '../../domains';
 import { type Refusal, refuse } from '../../errors';
-import { readBytes } from '../../http/body';
+import { authenticateSigned } from '../../http/caller/signed';
 import type { Authenticated, Incoming } from '../../http/context';
 import { refusalOfFault } from '../../http/faults';
 import { handle } from '../../http/handle';
-import { messageOf } from '../../http/messages';
+import { readBytes } from '../../http/input/body';
+import { shapeOf } from '../../http/input/shape';
+import { detailsOf } from '../../http/input/validate';
+import { messageOf } from '../../http/input/wording';
 import { errorResponse } from '../../http/responses';
 import type { Route } from '../../http/route';
-import { shapeOf } from '../../http/shape';
-import { authenticateSigned } from '../../http/signed';
-import { detailsOf } from '../../http/validate';
 import { isObject } from '../json-text';
 import { answered, failed } from './answers';
 import { asAws, UNKNOWN_TOKEN } from './errors';

@@ -2,7 +2,7 @@
 // may list, and filters choose among that alone; a NextToken serves the list that gave it.
 import { z } from '@hono/zod-openapi';
 import { fromCursor, toCursor } from '../../db/page';
-import type { AwsShown } from '../../domains/secrets/gate/aws/place';
+import type { AwsShown } from '../../domains/secrets/gate/aws/lookup';
 import type { AwsListInput } from '../../domains/secrets/gate/aws/reads';
 import { ApiError, invalid, refuse } from '../../errors';
 import { unwrap } from '../../gate/request/outcome';

@@ -1,7 +1,7 @@
 // How a request names a secret: by its name, or by an ARN with or without the six characters at its end.
 // Pure. Invariant: a text that may be either is tried as the whole ARN first, whose end must be that of the
 // secret.
-import type { AwsNamed } from '../../domains/secrets/gate/aws/place';
+import type { AwsNamed } from '../../domains/secrets/gate/aws/lookup';
 import type { Code } from '../../errors';
 
 export interface Candidate extends AwsNamed {

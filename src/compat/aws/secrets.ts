@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { fromCursor, toCursor } from '../../db/page';
 import { RESTORABLE } from '../../db/rows';
-import type { AwsShown } from '../../domains/secrets/gate/aws/place';
+import type { AwsShown } from '../../domains/secrets/gate/aws/lookup';
 import type { AwsVersions } from '../../domains/secrets/gate/aws/reads';
 import type { AwsDeleted } from '../../domains/secrets/gate/aws/writes';
 import { TagName } from '../../domains/secrets/wire';

@@ -2,7 +2,7 @@
 // taken from a body, so unknown fields are ignored, as Vault ignores them.
 import { fromUtf8 } from '../../crypto/bytes';
 import { ApiError, invalid, refuse } from '../../errors';
-import { readBytes } from '../../http/body';
+import { readBytes } from '../../http/input/body';
 import { isObject, membersOf } from '../json-text';
 
 /** A body: its fields, and the text of each. */

@@ -4,7 +4,7 @@
 import { forms } from '../../db/names';
 import type { EventsPart } from '../../domains/events/gate/operations';
 import { socketOf } from '../../domains/events/stream';
-import type { EventType, StoredEvent } from '../../gate/events/outbox';
+import type { EventType, StoredEvent } from '../../gate/outbox';
 import type { RenderContext } from '../../http/context';
 import { sentence } from './body';
 import { becomes } from './route';

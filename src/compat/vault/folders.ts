@@ -7,14 +7,18 @@ import { newId } from '../../db/ids';
 import { isSecretName } from '../../db/names';
 import { encryptValue } from '../../domains/secrets/encryption';
 import type { ValuesInput, ValuesPart } from '../../domains/secrets/gate/bulk';
-import type { FolderList, FolderListInput, FolderShown } from '../../domains/secrets/gate/folder-lists';
+import type {
+  FolderList,
+  FolderListInput,
+  FolderShown,
+} from '../../domains/secrets/gate/folders/folder-lists';
 import {
   type FolderDeleteInput,
   type FolderWanted,
   type FolderWriteInput,
   type FolderWritten,
   MOST_KEYS,
-} from '../../domains/secrets/gate/folder-writes';
+} from '../../domains/secrets/gate/folders/folder-writes';
 import { knownId, rememberId } from '../../domains/secrets/known-ids';
 import { openAll } from '../../domains/secrets/values';
 import { SecretValue } from '../../domains/secrets/wire';

@@ -2,7 +2,7 @@
 // session token of that key; one with a workload's token is an exchange with a trust. Invariants: a token is
 // never renewable, so each client logs in again; an API key is not ended by a client that ends its token.
 import { z } from '@hono/zod-openapi';
-import { readToken } from '../../auth/token';
+import { readToken } from '../../auth/authentication/token';
 import { forms } from '../../db/names';
 import type { OwnToken, TokenNamed } from '../../domains/credentials/gate/own';
 import { issue } from '../../domains/credentials/routes';

@@ -5,9 +5,9 @@
 // What a new event schedules: the delivery task, and the task that moves a closed range of events to D1.
 
 import type { Core, RowChange } from '../../gate/core';
-import { alwaysNotified } from '../../gate/events/outbox';
-import type { JobName } from '../../gate/messages';
+import { alwaysNotified } from '../../gate/outbox';
 import { part } from '../../gate/part';
+import type { JobName } from '../../gate/queue-messages';
 import type { Rows } from '../../gate/rows/store';
 import { COLLECTED_FOR, deliveries } from './deliveries';
 import { LEASE } from './endpoints';

@@ -2,9 +2,9 @@
 // sequence and prev_hash follow the previous entry and its own hash matches its contents. After a known gap
 // the chain starts again.
 
+import type { Missing } from '../../gate/archive/gaps';
 import { genesis, hashOf } from '../../gate/audit/chain';
 import type { Entry } from '../../gate/audit/entry';
-import type { Missing } from '../../gate/audit/gaps';
 
 /** Where a check continues: the next sequence, and the hash before it (null if not known yet). */
 export interface Position {

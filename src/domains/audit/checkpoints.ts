@@ -5,7 +5,7 @@ import { drizzle } from 'drizzle-orm/d1';
 import { pem } from '../../crypto/pem';
 import { auditCheckpoints } from '../../db/schema';
 import type { JobContext } from '../../delivery/job';
-import type { Statement } from '../../gate/audit/checkpoints';
+import type { Statement } from '../../gate/archive/checkpoints';
 import { unwrap } from '../../gate/request/outcome';
 import { keysOf, type RenderContext } from '../../http/context';
 import type { Signed } from './gate/checkpoints';

@@ -5,7 +5,7 @@ import canonicalize from 'canonicalize';
 import { calculateJwkThumbprint } from 'jose';
 import { concat, fromBase64, toBase64, utf8 } from '../../crypto/bytes';
 import type { CheckpointRow } from '../../db/schema';
-import type { Statement } from '../../gate/audit/checkpoints';
+import type { Statement } from '../../gate/archive/checkpoints';
 
 /** The public key as a JWK (RFC 8037). */
 export interface PublicKey {

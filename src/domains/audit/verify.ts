@@ -4,8 +4,8 @@
 import { and, asc, eq, gt, gte, lt, lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { auditCheckpoints, auditSegments, type CheckpointRow } from '../../db/schema';
+import type { Missing } from '../../gate/archive/gaps';
 import type { Entry } from '../../gate/audit/entry';
-import type { Missing } from '../../gate/audit/gaps';
 import { keysOf, type RenderContext } from '../../http/context';
 import { type Chain, chainFrom, type Position } from './check-chain';
 import { MOST_CHECKPOINTS, type VerifyPart } from './gate/operations';

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import { type CheckpointRow, incidentStatuses } from '../../db/schema';
-import type { Reading } from '../../gate/audit/readers';
+import type { Reading } from '../../gate/archive/readers';
 import { Instant, iso, pageOf, pageQuery, QueryInteger, Time } from '../../http/wire';
 
 /** Actions that one filter names. */

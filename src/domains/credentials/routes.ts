@@ -1,7 +1,7 @@
 // HTTP routes of credentials. The Worker creates tokens, shows them once and sends only hashes to the gate.
 
-import { accessKeyOf, MARK_BYTES, markOf, sessionTokenOf } from '../../auth/aws-keys';
-import { newToken, type TokenKind } from '../../auth/token';
+import { accessKeyOf, MARK_BYTES, markOf, sessionTokenOf } from '../../auth/authentication/aws-keys';
+import { newToken, type TokenKind } from '../../auth/authentication/token';
 import { randomBytes } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
 import { credentialPrefixes, newId } from '../../db/ids';
@@ -123,7 +123,8 @@ export const credentialRoutes = [
     revises: true,
     tag: 'API keys',
     summary: 'Change the name, allowed addresses or access key of an API key',
-    description: 'For aws, the caller must hold all that the key holds.',
+    description:
+      'For aws, the caller must hold all that the key holds. To lift limits of a key with the scope `*` that an owner created, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`). If somebody else than an owner lifts them, the key no longer acts as an owner.',
     body: { schema: wire.ApiKeyPatch },
     answers: { 200: wire.ApiKey },
     refusals: [

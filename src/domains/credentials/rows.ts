@@ -4,8 +4,8 @@
 import { isBrief } from '../../db/credential-kinds';
 import { REMEMBERED, rowKind } from '../../db/rows';
 import { type CredentialRow, credentials } from '../../db/schema';
-import { aboveOf } from '../../gate/limits/quota-root';
 import { MIB } from '../../gate/limits/quotas';
+import { aboveOf } from '../../gate/rows/quota-root';
 
 declare module '../../db/rows' {
   interface RowTypes {

@@ -1,5 +1,5 @@
 // HTTP routes of devices. The Worker validates a public key before it calls the gate.
-import { readPublicKey } from '../../auth/jwk';
+import { readPublicKey } from '../../auth/authentication/jwk';
 import { newId } from '../../db/ids';
 import { ApiError, invalid } from '../../errors';
 import { listRoute } from '../../http/list';

@@ -1,6 +1,6 @@
 // Request and response schemas of devices.
 import { z } from '@hono/zod-openapi';
-import { type PublicKey, thumbprintOf } from '../../auth/jwk';
+import { type PublicKey, thumbprintOf } from '../../auth/authentication/jwk';
 import { exampleId } from '../../db/ids';
 import type { DeviceRow } from '../../db/schema';
 import { iso, isoOrNull, Name, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';

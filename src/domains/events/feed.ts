@@ -6,7 +6,7 @@ import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
 import { unavailable } from '../../db/unavailable';
 import { ApiError } from '../../errors';
-import type { EventType, StoredEvent } from '../../gate/events/outbox';
+import type { EventType, StoredEvent } from '../../gate/outbox';
 import type { RenderContext } from '../../http/context';
 import { type EventsPart, eventsGone } from './gate/operations';
 import { mostLookedAt, shows } from './view';

@@ -2,7 +2,7 @@
 // polls the gate in rounds, and the gate holds each round until something happens. Invariants: only events
 // returned by a round are sent, and each round authorises the caller again; whenever a stream ends, the
 // client can resume from the last id it received.
-import type { EventType, StoredEvent } from '../../gate/events/outbox';
+import type { EventType, StoredEvent } from '../../gate/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';
 import type { Counts, EventsPart } from './gate/operations';

@@ -4,7 +4,7 @@
 import { type Caller, reachesAll } from '../../auth/authorize';
 import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
-import type { EventType, StoredEvent } from '../../gate/events/outbox';
+import type { EventType, StoredEvent } from '../../gate/outbox';
 
 /**
  * Each of these scopes grants the events of secrets in its environments and for its names. The first one,

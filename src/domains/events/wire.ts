@@ -1,6 +1,6 @@
 // Request and response schemas of events.
 import { z } from '@hono/zod-openapi';
-import { type EventType, eventTypes, type StoredEvent } from '../../gate/events/outbox';
+import { type EventType, eventTypes, type StoredEvent } from '../../gate/outbox';
 import { iso, pageQuery, Time } from '../../http/wire';
 
 /** A sequence in a query. */

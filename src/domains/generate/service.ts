@@ -5,8 +5,8 @@ import { ApiError, type Refusal, refuse } from '../../errors';
 import { isRefusal } from '../../gate/request/call';
 import type { Outcome } from '../../gate/request/outcome';
 import { keysOf, type MoreContext } from '../../http/context';
-import { messageOf } from '../../http/messages';
-import { detailsOf } from '../../http/validate';
+import { detailsOf } from '../../http/input/validate';
+import { messageOf } from '../../http/input/wording';
 import { decryptValue } from '../secrets/encryption';
 import type { GenerateInput, SourcePage } from './gate/operations';
 

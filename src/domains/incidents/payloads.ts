@@ -1,7 +1,7 @@
 // The parts of an exposure report, as the gate returns them to the Worker.
 import type { CredentialRow, IntegrationRow, OrgRow, SyncStatus } from '../../db/schema';
+import type { Missing } from '../../gate/archive/gaps';
 import type { Entry } from '../../gate/audit/entry';
-import type { Missing } from '../../gate/audit/gaps';
 
 /** Actions that create or change a connection. */
 export const configuring = ['integration.create', 'integration.update'] as const;

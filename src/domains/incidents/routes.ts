@@ -1,8 +1,8 @@
 // HTTP routes of incident response: panic, containment, incidents, and the graph of a credential.
 
 import type { z } from '@hono/zod-openapi';
-import { readRefreshToken } from '../../auth/proofs';
-import { readToken, type TokenRef } from '../../auth/token';
+import { readRefreshToken } from '../../auth/authentication/proofs';
+import { readToken, type TokenRef } from '../../auth/authentication/token';
 import { unwrap } from '../../gate/request/outcome';
 import type { Context, RenderContext } from '../../http/context';
 import { listRoute } from '../../http/list';

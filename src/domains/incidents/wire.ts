@@ -256,7 +256,7 @@ const report = {
   credential: CredentialName.openapi({ description: 'The contained credential.' }),
   revoked: z.array(CredentialName).openapi({
     description:
-      'The credential and all credentials revoked together with it, except those that had already expired.',
+      'The credential and all credentials below it that are revoked now, those revoked before included. Not those that had expired.',
   }),
   read: z.array(Deed).openapi({
     description: 'Each version of each secret that one of them read, with the time of the first read.',

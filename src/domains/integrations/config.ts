@@ -7,9 +7,9 @@ import type { Adapter, Message, Sent } from '../../adapters/notify/adapter';
 import { type NotifyPlatform, rebased } from '../../adapters/platforms';
 import { checkTarget } from '../../delivery/egress';
 import type { Settings } from '../../env';
-import { messageOf } from '../../http/messages';
-import type { Detail } from '../../http/shape';
-import { detailsOf } from '../../http/validate';
+import type { Detail } from '../../http/input/shape';
+import { detailsOf } from '../../http/input/validate';
+import { messageOf } from '../../http/input/wording';
 
 export type Config = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 // Kinds of events for notifications: the severity and title of each, and which ones a connection subscribes
 // to by default.
 import type { Severity } from '../../adapters/notify/adapter';
-import type { EventType } from '../../gate/events/outbox';
+import type { EventType } from '../../gate/outbox';
 
 /** Severity and title of each kind. The list is complete. */
 const kinds = {

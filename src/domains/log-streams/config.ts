@@ -4,9 +4,9 @@
 import { z } from '@hono/zod-openapi';
 import type { LogStreamKind } from '../../db/schema';
 import { checkTarget, type Egress } from '../../delivery/egress';
-import { messageOf } from '../../http/messages';
-import type { Detail } from '../../http/shape';
-import { detailsOf } from '../../http/validate';
+import type { Detail } from '../../http/input/shape';
+import { detailsOf } from '../../http/input/validate';
+import { messageOf } from '../../http/input/wording';
 import { shownUrl } from '../webhooks/encryption';
 
 /** Printable ASCII without spaces at its ends: what a header can carry. */

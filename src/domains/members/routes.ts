@@ -1,6 +1,6 @@
 // HTTP routes of members and roles. The Worker creates enrolment URLs, shows them once and sends only hashes
 // to the gate.
-import { newToken } from '../../auth/token';
+import { newToken } from '../../auth/authentication/token';
 import { newId } from '../../db/ids';
 import type { Context } from '../../http/context';
 import { listRoute } from '../../http/list';

@@ -9,8 +9,8 @@ import { ApiError, refuse } from '../../errors';
 import type { Ask, Reply } from '../../gate/request/call';
 import { RESET } from '../../gate/request/call';
 import { unwrap } from '../../gate/request/outcome';
+import { callGate } from '../../http/calls/gate-call';
 import type { BaseContext } from '../../http/context';
-import { callGate } from '../../http/gate-call';
 import type { OrgKeys } from '../../keys/keyring';
 
 /** How long a broken gate may take to move its audit entries, in milliseconds. */

@@ -1,4 +1,4 @@
-import { newChallenge, readChallenge, userHandle } from '../../auth/proofs';
+import { newChallenge, readChallenge, userHandle } from '../../auth/authentication/proofs';
 import { ApiError, invalid } from '../../errors';
 import type { Context } from '../../http/context';
 import { listRoute } from '../../http/list';

@@ -1,7 +1,7 @@
 // Request and response schemas of policies, strict by kind.
 import { z } from '@hono/zod-openapi';
-import { MOST_PATTERN, patternProblem } from '../../auth/naming';
-import { cronProblem, MOST_CRON, nextTimes } from '../../auth/rotation';
+import { MOST_PATTERN, patternProblem } from '../../auth/policies/naming';
+import { cronProblem, MOST_CRON, nextTimes } from '../../auth/policies/rotation';
 import { exampleId } from '../../db/ids';
 import {
   heldOperations,

@@ -1,6 +1,6 @@
 // What the Worker and the gate exchange during a scan. Invariant: it contains nothing of the text, and only
 // hashes and keyed digests of the findings.
-import type { PageKind, TokenKind } from '../../auth/token';
+import type { PageKind, TokenKind } from '../../auth/authentication/token';
 
 /**
  * A genuine token of this organisation in the text. `hash` is its SHA-256. A refresh token is the `n`-th of

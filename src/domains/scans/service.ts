@@ -1,6 +1,6 @@
 // Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of
 // the text leaves this isolate except the paths that the caller sent and redacted previews.
-import type { TokenKind } from '../../auth/token';
+import type { TokenKind } from '../../auth/authentication/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';
 import type { Also, Context, RenderContext } from '../../http/context';

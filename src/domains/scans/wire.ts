@@ -1,6 +1,6 @@
 // Request and response schemas of scans.
 import { z } from '@hono/zod-openapi';
-import { MOST_BODY } from '../../http/body';
+import { MOST_BODY } from '../../http/input/body';
 import { text } from '../../http/wire';
 
 /** The most files of one request; the body limits them further. */

@@ -6,7 +6,7 @@ import { revoke } from '../credentials/gate/update';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { createGroup, deleteGroup, listGroups, readGroupById, updateGroup } from './gate/groups';
-import { createScimToken } from './gate/tokens';
+import { createScimToken } from './gate/scim-tokens';
 import { createUser, deleteUser, listUsers, readUserById, updateUser } from './gate/users';
 import { scimRoutes } from './routes';
 

@@ -3,13 +3,13 @@
 // of a view; without a genuine key a caller learns nothing about any link.
 
 import type { z } from '@hono/zod-openapi';
-import { newToken, readPageToken } from '../../auth/token';
+import { newToken, readPageToken } from '../../auth/authentication/token';
 import { idBytes, newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { refusalOf } from '../../gate/request/outcome';
+import { waitOf } from '../../http/caller/refused-attempts';
 import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
-import { waitOf } from '../../http/refused-attempts';
 import { by, type Input, route } from '../../http/route';
 import { decryptValue } from '../secrets/encryption';
 import type { Delivered } from '../secrets/rules';

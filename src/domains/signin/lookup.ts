@@ -1,6 +1,6 @@
 // What sign-in looks up in D1 before it calls a gate: the member of an enrolment token, and the passkey of a
 // response. Invariant: only rows with a correct MAC count; the gate checks again with its own rows.
-import { readPageToken } from '../../auth/token';
+import { readPageToken } from '../../auth/authentication/token';
 import { macOf, type RowKind, type RowTypes, readable } from '../../db/rows';
 import type { MemberRow, PasskeyRow } from '../../db/schema';
 import { unavailable } from '../../db/unavailable';

@@ -11,7 +11,7 @@ import {
   readHandle,
   readRefreshToken,
   userHandle,
-} from '../../auth/proofs';
+} from '../../auth/authentication/proofs';
 import { newId } from '../../db/ids';
 import { invalid, refuse, statusOf } from '../../errors';
 import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
@@ -28,7 +28,7 @@ import { type Assertion, CreationOptions, RequestOptions } from '../passkeys/wir
 import type { Confirming } from './gate/operations';
 import type { Begun } from './gate/sessions';
 import { enrolmentOf, passkeyOf } from './lookup';
-import { browserTokens, COOKIE, cleared, signedIn, signer, terminalTokens } from './tokens';
+import { browserTokens, COOKIE, cleared, signedIn, signer, terminalTokens } from './session-tokens';
 import * as wire from './wire';
 
 const LOGIN = ['login'];

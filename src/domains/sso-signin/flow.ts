@@ -4,8 +4,8 @@
 
 import { generateCookie } from 'hono/cookie';
 import { parse } from 'hono/utils/cookie';
-import { newChallenge, readChallenge } from '../../auth/proofs';
-import type { TokenRef } from '../../auth/token';
+import { newChallenge, readChallenge } from '../../auth/authentication/proofs';
+import type { TokenRef } from '../../auth/authentication/token';
 import { fromBase64, fromUtf8, toBase64Url, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import type { SsoConnectionRow } from '../../db/schema';

@@ -1,7 +1,7 @@
 // HTTP routes of single sign-on that our own pages call; what a provider calls is in pages.ts. Invariants: an
 // unknown domain has the same answer as one without a connection; a sign-in is bound to the browser that
 // began it; a link takes the passkey of the member whom the provider named.
-import { newChallenge, readChallenge, readHandle } from '../../auth/proofs';
+import { newChallenge, readChallenge, readHandle } from '../../auth/authentication/proofs';
 import { newId } from '../../db/ids';
 import { ApiError, refuse, statusOf } from '../../errors';
 import type { Ask } from '../../gate/request/call';
@@ -14,7 +14,7 @@ import { signingKeysOf } from '../../keys/signing';
 import { challengeOf, requestOptions, verifyAssertion } from '../passkeys/webauthn';
 import { RequestOptions } from '../passkeys/wire';
 import { passkeyOf } from '../signin/lookup';
-import { browserTokens, signedIn, signer } from '../signin/tokens';
+import { browserTokens, signedIn, signer } from '../signin/session-tokens';
 import { SignedIn as SignedInOut } from '../signin/wire';
 import { begin } from './begin';
 import { type Flow, readFlow } from './flow';

@@ -7,7 +7,7 @@
 import { newId } from '../../db/ids';
 import type { Claim, Env } from '../../env';
 import { ApiError, refuse } from '../../errors';
-import { callGate } from '../../http/gate-call';
+import { callGate } from '../../http/calls/gate-call';
 import type { Keyring } from '../../keys/keyring';
 
 /** How often a claim may change hands while somebody asks. */

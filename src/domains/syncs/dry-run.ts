@@ -3,7 +3,7 @@
 // not compared, so the result reveals nothing about it.
 import { readsEach, type Target, TargetError } from '../../adapters/sync/adapter';
 import { foreseen } from '../../adapters/sync/apply';
-import { failed, type Item, itemOf, type Plan, plan, type Result, sorted } from '../../adapters/sync/plan';
+import { failed, type Item, itemOf, type Plan, plan, type Result, sorted } from '../../adapters/sync/steps';
 import type { OrgKeys } from '../../keys/keyring';
 import { decryptValue } from '../secrets/encryption';
 import type { DryRun } from './gate/start';

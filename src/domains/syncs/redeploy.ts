@@ -1,6 +1,6 @@
 // Whether a sync must be followed by a deployment.
 import type { SyncAdapter } from '../../adapters/sync/adapter';
-import type { Result } from '../../adapters/sync/plan';
+import type { Result } from '../../adapters/sync/steps';
 
 const WRITES = ['created', 'updated', 'deleted'];
 

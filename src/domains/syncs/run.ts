@@ -4,7 +4,7 @@
 // and another message continues; each call begins under a permit of the gate (permit.ts).
 import { CONCURRENCY, readsEach, TargetError } from '../../adapters/sync/adapter';
 import { type Applied, apply, type Work } from '../../adapters/sync/apply';
-import { failed, type Item, itemOf, plan, type Result } from '../../adapters/sync/plan';
+import { failed, type Item, itemOf, plan, type Result } from '../../adapters/sync/steps';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
 import { unwrap } from '../../gate/request/outcome';

@@ -2,8 +2,8 @@
 import { z } from '@hono/zod-openapi';
 import { type SyncPlatform, syncPlatforms } from '../../adapters/platforms';
 import { syncAdapters } from '../../adapters/sync';
-import type { Result } from '../../adapters/sync/plan';
-import { sorted } from '../../adapters/sync/plan';
+import type { Result } from '../../adapters/sync/steps';
+import { sorted } from '../../adapters/sync/steps';
 import { exampleId } from '../../db/ids';
 import { type SyncRow, type SyncStatus, syncStatuses } from '../../db/schema';
 import { EnvironmentRef, iso, isoOrNull, pageOf, Time } from '../../http/wire';

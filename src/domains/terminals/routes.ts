@@ -9,18 +9,18 @@ import {
   readDeviceCode,
   readUserCode,
   shownUserCode,
-} from '../../auth/proofs';
-import type { Asking, Decision } from '../../auth/terminal-login';
-import { CODE_LIVES, INTERVAL } from '../../auth/terminal-login';
+} from '../../auth/authentication/proofs';
+import type { Asking, Decision } from '../../auth/authentication/terminal-login';
+import { CODE_LIVES, INTERVAL } from '../../auth/authentication/terminal-login';
 import { sha256 } from '../../crypto/digest';
 import { newId } from '../../db/ids';
 import type { DeviceLoginCalls } from '../../env';
 import { ApiError, refuse, statusOf } from '../../errors';
+import { countAttempt, countPoll } from '../../http/caller/refused-attempts';
 import type { BaseContext, Context, PublicAnswer, PublicContext } from '../../http/context';
-import { countAttempt, countPoll } from '../../http/refused-attempts';
 import { type Input, type Prepared, route } from '../../http/route';
 import { iso } from '../../http/wire';
-import { signedIn, signer, terminalTokens } from '../signin/tokens';
+import { signedIn, signer, terminalTokens } from '../signin/session-tokens';
 import type { Attempt, Found } from './gate/operations';
 import * as wire from './wire';
 

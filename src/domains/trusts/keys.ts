@@ -2,7 +2,7 @@
 // members; private and symmetric keys are never accepted; each key is large enough and meant for verifying
 // signatures.
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose';
-import { readPublicKey } from '../../auth/jwk';
+import { readPublicKey } from '../../auth/authentication/jwk';
 import { fromBase64Url } from '../../crypto/bytes';
 import type { IssuerKey } from '../../db/trusts';
 

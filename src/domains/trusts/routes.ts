@@ -3,8 +3,8 @@
 // address before anything else; an issuer's token never leaves the functions in this file.
 
 import QuickLRU from 'quick-lru';
-import { BINDING } from '../../auth/bindings';
-import { newToken } from '../../auth/token';
+import { BINDING } from '../../auth/authentication/bindings';
+import { newToken } from '../../auth/authentication/token';
 import { newId } from '../../db/ids';
 import { forms } from '../../db/names';
 import { macOf, readable } from '../../db/rows';
@@ -14,9 +14,9 @@ import { unavailable } from '../../db/unavailable';
 import { checkTarget } from '../../delivery/egress';
 import { ApiError, invalid, refuse, statusOf } from '../../errors';
 import { refusalOf } from '../../gate/request/outcome';
+import { waitOf } from '../../http/caller/refused-attempts';
 import type { BaseContext, PublicAnswer, PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
-import { waitOf } from '../../http/refused-attempts';
 import { by, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import type { OrgKeys } from '../../keys/keyring';

@@ -1,6 +1,6 @@
-// Which claims a trust may name, whatever its issuer; `auth/issuers.ts` says what each issuer needs. Pure.
-// Invariant: a trust names the workload that it accepts.
-import { callerClaims, globsOf } from '../../auth/issuers';
+// Which claims a trust may name, whatever its issuer; `auth/authentication/issuers.ts` says what each issuer
+// needs. Pure. Invariant: a trust names the workload that it accepts.
+import { callerClaims, globsOf } from '../../auth/authentication/issuers';
 import type { Claims } from '../../db/trusts';
 
 /** Claims that have their own fields in a trust, or say nothing about the workload. */

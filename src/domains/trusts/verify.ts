@@ -2,7 +2,7 @@
 // and matches the type of the one key that the token names; a refusal's reason never contains data from the
 // token.
 import { decodeJwt, decodeProtectedHeader, errors, importJWK, jwtVerify } from 'jose';
-import { refusedBy, valuesOf } from '../../auth/trusts';
+import { refusedBy, valuesOf } from '../../auth/authentication/trusts';
 import { sha256 } from '../../crypto/digest';
 import type { IssuerKey, Trust, Workload } from '../../db/trusts';
 import { isJwt } from '../../keys/jwt';

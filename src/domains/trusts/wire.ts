@@ -1,8 +1,8 @@
 // Request and response schemas of trusts and of the token exchange.
 
 import { z } from '@hono/zod-openapi';
-import { BINDING, BINDING_WARNING } from '../../auth/bindings';
-import { callerProblem, spellingProblem } from '../../auth/issuers';
+import { BINDING, BINDING_WARNING } from '../../auth/authentication/bindings';
+import { callerProblem, spellingProblem } from '../../auth/authentication/issuers';
 import { utf8 } from '../../crypto/bytes';
 import { exampleId } from '../../db/ids';
 import { parentIdOf } from '../../db/schema';

@@ -1,10 +1,10 @@
 // Upstreams: HTTP APIs that callers use through the service, which places the secrets.
 import type { Domain } from '../domain';
 import { actions } from './actions';
+import { directionOf } from './gate/call-leases';
 import { intents } from './gate/intents';
-import { directionOf } from './gate/leases';
 import { upstreamOperations } from './gate/operations';
-import { tokens } from './gate/tokens';
+import { tokens } from './gate/own-tokens';
 import { recordLost, recordUnderWay, useOperations } from './gate/use';
 import { upstreamRoutes } from './routes';
 import { upstream } from './rows';

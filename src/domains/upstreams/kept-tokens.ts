@@ -3,8 +3,8 @@ import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import { ApiError, type Code, catalogue, refuse } from '../../errors';
 import type { OrgKeys } from '../../keys/keyring';
-import type { UsePlan, UsePorts } from './call/plan';
-import type { Kept } from './gate/tokens';
+import type { UsePlan, UsePorts } from './call/use-plan';
+import type { Kept } from './gate/own-tokens';
 
 type Told = (operation: string, input: object) => Promise<unknown>;
 

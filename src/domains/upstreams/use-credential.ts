@@ -1,7 +1,7 @@
 // The credential of a call, wherever SDKs put one. Invariant: exactly one header brings it, and that header
 // is not sent on.
 
-import { readToken } from '../../auth/token';
+import { readToken } from '../../auth/authentication/token';
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { type Refusal, refuse } from '../../errors';
 import { CREDENTIAL_HEADERS } from './call/request-headers';

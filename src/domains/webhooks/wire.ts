@@ -4,7 +4,7 @@ import { exampleId } from '../../db/ids';
 import type { WebhookRow } from '../../db/schema';
 import { deliveryStatuses } from '../../delivery/gate/attempts';
 import type { Delivery as DeliveryRow } from '../../delivery/gate/deliveries';
-import { eventTypes } from '../../gate/events/outbox';
+import { eventTypes } from '../../gate/outbox';
 import { Instant, iso, isoOrNull, Overlap, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
 
 /** Kinds of events that can be subscribed to. */

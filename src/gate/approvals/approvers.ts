@@ -1,19 +1,19 @@
 // Who may decide an approval. Invariants: a decider is a member who holds approvals:decide, is among the
 // policy's approvers, is not accountable for the request, reaches every environment that it concerns, and is
-// tied to nobody who is accountable: not by bringing in (see auth/ties.ts), nor by a grant of one to the
-// other. For a policy on agents whose approvers are the accountable members, only these decide. Where nobody
-// is accountable, nobody decides. Judged again every time it matters.
+// tied to nobody who is accountable: not by bringing in (see auth/policies/ties.ts), nor by a grant of one to
+// the other. For a policy on agents whose approvers are the accountable members, only these decide. Where
+// nobody is accountable, nobody decides. Judged again every time it matters.
 
 import { enters } from '../../auth/authorize';
-import { decides, isOfSecrets } from '../../auth/effects';
-import { TIED_FOR } from '../../auth/ties';
+import { decides, isOfSecrets } from '../../auth/policies/effects';
+import { TIED_FOR } from '../../auth/policies/ties';
 import type { ApprovalConfig, ApprovalRow, MemberRow, PolicyRow } from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows, memberOf } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
-import { lineageOf } from '../identity/lineage';
 import { actingMember, actingMembers, hasMemberEnded } from '../identity/members';
 import { MOST_ENVIRONMENTS } from '../request/target';
+import { lineageOf } from '../rows/lineage';
 import { granters, isBroughtByProvider, tiesOf } from './ties';
 
 /** Whether a member is an approver of a policy. */

@@ -4,16 +4,7 @@
 // is forgotten about its requester, also if the gate loses its storage.
 
 import { part } from '../part';
-
-/** The details of a new approval. */
-export interface ApprovalDetails {
-  id: string;
-  root: string;
-  /** The credential that asked: for a member, the session. */
-  credential: string;
-  sealed: string;
-  until: number;
-}
+import type { ApprovalDetails } from '../request/plan';
 
 export interface ApprovalDetailsTable {
   save(details: ApprovalDetails): void;

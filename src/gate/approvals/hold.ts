@@ -1,7 +1,7 @@
 // Holding requests for approval. A change is evaluated by the effects of its plan, a read by what it reveals:
-// see auth/effects.ts. Invariants: a request held by a policy does nothing except record that it waits; an
-// approval works for exactly the request that it was given for, once, in the transaction of its effect, and
-// only while its targets, policies and approvers are unchanged.
+// see auth/policies/effects.ts. Invariants: a request held by a policy does nothing except record that it
+// waits; an approval works for exactly the request that it was given for, once, in the transaction of its
+// effect, and only while its targets, policies and approvers are unchanged.
 
 import {
   type Change,
@@ -13,17 +13,17 @@ import {
   type Placed,
   readEffect,
   useEffect,
-} from '../../auth/effects';
+} from '../../auth/policies/effects';
 import type { ApprovalRow, SecretRow, UpstreamRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
-import { type Doer, isOfAgent } from '../identity/accountable';
-import type { Plan, Proposal, Put } from '../journal/plan';
-import { answerKeyOf, insertion, revision } from '../journal/writes';
-import { quotaRootOf } from '../limits/quota-root';
+import { isOfAgent } from '../identity/accountable';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
 import { wants } from '../request/outcome';
-import { isPlaced } from '../rows/placed';
+import { isPlaced } from '../request/placed';
+import type { Doer, Plan, Proposal, Put } from '../request/plan';
+import { answerKeyOf, insertion, revision } from '../request/writes';
+import { quotaRootOf } from '../rows/quota-root';
 import {
   approvalsFor,
   countApprovers,
@@ -258,7 +258,7 @@ function isBypassed(kind: string, { config }: Policy, effects: readonly Effect[]
 
 /**
  * Whether an owner adds an approver to a policy that has too few wherever that one would decide. For seven
- * days neither approves requests of the other: see auth/ties.ts.
+ * days neither approves requests of the other: see auth/policies/ties.ts.
  */
 const mends = ({ core, caller }: Call<unknown>, policy: Policy, effect: Effect): boolean =>
   // safety: only-owners-mend

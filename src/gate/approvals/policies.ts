@@ -3,8 +3,8 @@
 // name is compared with all policies once, and its steps count towards the turn (see request/turns.ts).
 import QuickLRU from 'quick-lru';
 import { widthOf } from '../../auth/globs';
-import { instructionsOf, isFound } from '../../auth/naming';
-import { appliesTo, type PolicyTarget } from '../../auth/policies';
+import { instructionsOf, isFound } from '../../auth/policies/naming';
+import { appliesTo, type PolicyTarget } from '../../auth/policies/policies';
 import type {
   ApprovalConfig,
   NamingConfig,
@@ -15,10 +15,10 @@ import type {
 } from '../../db/schema';
 import { refuse } from '../../errors';
 import type { Core } from '../core';
-import type { Raised } from '../events/outbox';
-import type { Plan } from '../journal/plan';
+import type { Raised } from '../outbox';
 import type { Call, OperationOutcome } from '../request/call';
 import { fail } from '../request/outcome';
+import type { Plan } from '../request/plan';
 import { slugOf } from '../request/target';
 import { spend } from '../request/yielding';
 

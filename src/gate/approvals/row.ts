@@ -2,13 +2,13 @@
 // policies. Invariants: the summary for deciders contains no value; an approval can be used only while
 // targets and policies are unchanged.
 import { kindNames } from '../../auth/authorize';
-import { type Change, type Effect, environmentsOf, holds } from '../../auth/effects';
+import { type Change, type Effect, environmentsOf, holds } from '../../auth/policies/effects';
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { ApprovalRow, HeldOperation, HoldingPolicy } from '../../db/schema';
-import { accountableFor, accountableForRoot, type Doer, isOfAgent } from '../identity/accountable';
-import type { Fact } from '../journal/plan';
+import { accountableFor, accountableForRoot, isOfAgent } from '../identity/accountable';
 import type { Call } from '../request/call';
+import type { Doer, Fact } from '../request/plan';
 import { slugOf } from '../request/target';
 import type { CompiledPolicy } from './policies';
 import { targetsOf } from './targets';

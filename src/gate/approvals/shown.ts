@@ -2,7 +2,7 @@
 // words. Invariant: no fact contains a value or a credential, but for what a requester writes in
 // X-Access-Call; every kind of row whose change can be held has facts, whichever route changes it.
 
-import type { Change, Effect } from '../../auth/effects';
+import type { Change, Effect } from '../../auth/policies/effects';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import {
@@ -22,9 +22,9 @@ import {
 import type { Core } from '../core';
 import { grantRows } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
-import type { Fact } from '../journal/plan';
+import { membersOfTeam } from '../identity/team-members';
+import type { Fact } from '../request/plan';
 import { slugOf } from '../request/target';
-import { membersOfTeam } from '../rows/team-members';
 
 /** The most characters of one fact, and of all. */
 const MOST_FACT = 8000;

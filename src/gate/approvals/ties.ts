@@ -1,15 +1,15 @@
-// The ties between people, read from the rows that record them: see auth/ties.ts. A member's row records who
-// invited, re-enrolled or promoted the member; a membership records who added them to a team. Invariants:
-// nothing cuts a tie before it ends: what a removed member's rows recorded moves to the row of an owner; a
-// call for which nobody is accountable counts as one of the owners.
+// The ties between people, read from the rows that record them: see auth/policies/ties.ts. A member's row
+// records who invited, re-enrolled or promoted the member; a membership records who added them to a team.
+// Invariants: nothing cuts a tie before it ends: what a removed member's rows recorded moves to the row of an
+// owner; a call for which nobody is accountable counts as one of the owners.
 
-import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/ties';
+import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/policies/ties';
 import { idPrefixes } from '../../db/ids';
 import type { ApprovalConfig, MemberRow, SsoConnectionRow, StoredTie, TeamMemberRow } from '../../db/schema';
 import type { Core } from '../core';
 import { accountableFor, accountableOf } from '../identity/accountable';
+import { membersOfTeam } from '../identity/team-members';
 import type { Call } from '../request/call';
-import { membersOfTeam } from '../rows/team-members';
 
 type Rows = Pick<Core, 'rows'>;
 

@@ -3,7 +3,6 @@
 // patterns, so an exposure report may count too many, never too few.
 import type { Action } from '../../auth/actions';
 import { newId } from '../../db/ids';
-import type { Adoption } from '../journal/adoption';
 import { FORMAT, hashOfText } from './chain';
 
 export interface Actor {
@@ -55,6 +54,52 @@ export interface Use {
   request_bytes?: number;
   response_bytes?: number;
   secrets: readonly { id: string; name: string; version: number }[];
+}
+
+export interface LostSecret {
+  id: string;
+  name: string;
+  environment: string;
+  /** Its newest version. */
+  version: number;
+}
+export interface LostVersions {
+  id: string;
+  name: string;
+  environment: string;
+  from: number;
+  to: number;
+}
+export interface KeptRevocation {
+  id: string;
+  kind: string;
+  name: string | null;
+}
+
+/** The result, in numbers of secrets. */
+export interface Restored {
+  /** Restored to their state in the backup. */
+  restored: number;
+  /** Still deleted or destroyed, although the backup contains them. */
+  ended: number;
+  /** Created after the backup and lost. */
+  lost: number;
+  /** Rows that this organisation never wrote; removed. */
+  refused: number;
+  /** Rows of which D1 had a newer state, apart from secrets; taken. */
+  newer: number;
+  /** Audit log entries that were in D1 and are not in the backup. */
+  audit_entries_lost: number;
+}
+
+/** What an adoption changed. */
+export interface Adoption extends Restored {
+  lost_secrets: LostSecret[];
+  lost_versions: LostVersions[];
+  /** Credentials that the backup holds as live and that stay ended. */
+  kept_revocations: KeptRevocation[];
+  /** How many of these lists are left out. */
+  unnamed: number;
 }
 
 /** An entry without its outcome. */

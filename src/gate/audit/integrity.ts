@@ -3,15 +3,23 @@
 // detected it. Invariant: one request causes at most one such entry, in addition to its own, never instead of
 // it.
 import type { IntegrityViolation } from '../../errors';
-import type { Core } from '../core';
 import { type Draft, SYSTEM_ACTOR } from './entry';
+import type { AuditLog } from './log';
 
 /** The request that detected it, as in audit entries. */
 type DetectedBy = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
 
+/** What it needs of a gate. */
+interface Reporting {
+  org: string;
+  storage: Pick<DurableObjectStorage, 'transactionSync'>;
+  auditLog: AuditLog;
+  now(): number;
+}
+
 /** Reports an integrity violation. `detail` is only for the log, `entry` for the audit entry. */
 export function reportViolation(
-  core: Core,
+  core: Reporting,
   { event, resource, status = 500 }: IntegrityViolation,
   by: DetectedBy,
   detail: object = {},

@@ -1,6 +1,7 @@
 // The audit log: one entry a request, chained by hash. The newest entries lie here; closed segments move to
-// D1 (`segments.ts`). Invariants: an entry is appended once, when its outcome is known, and never changed;
-// sequence and time only grow; whoever follows the log hears of each entry in the turn that appends it.
+// D1 (`archive/segments.ts`). Invariants: an entry is appended once, when its outcome is known, and never
+// changed; sequence and time only grow; whoever follows the log hears of each entry in the turn that appends
+// it.
 
 import type { Meta } from '../meta';
 import { type Draft, type Entry, entryOf } from './entry';

@@ -5,9 +5,9 @@ import type { Action } from '../../auth/actions';
 import type { RowKind } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
 import type { Core } from '../core';
-import type { Plan } from '../journal/plan';
+import type { Raised } from '../outbox';
+import type { Plan } from '../request/plan';
 import { slugOf } from '../request/target';
-import type { Raised } from './outbox';
 
 /** A secret in events. The environment id decides who may see the event: a slug can be reused. */
 export const secretData = (core: Pick<Core, 'rows'>, { id, name, environment_id, version }: SecretRow) => ({

@@ -1,13 +1,12 @@
 // The members accountable for a credential: those behind it, through everything that created it. Invariant:
 // they are written into a credential when it is created, so they outlast the rows of its creators.
+
+import { credentialOfRoot } from '../../auth/authentication/bindings';
 import type { Caller } from '../../auth/authorize';
-import { credentialOfRoot } from '../../auth/bindings';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
-import { lineageOf } from './lineage';
-
-/** Somebody for whom a request is made. `accountable`: of one that is known by these members alone. */
-export type Doer = Pick<Caller, 'kind' | 'id' | 'credential'> & { accountable?: readonly string[] };
+import type { Doer } from '../request/plan';
+import { lineageOf } from '../rows/lineage';
 
 /** An agent that is known by the members accountable for it alone. */
 export const agentOf = (accountable: readonly string[]): Doer => ({

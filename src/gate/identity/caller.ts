@@ -2,8 +2,8 @@
 // they stand. Invariant: what a lineage may do is what its first link holds, bounded in time and address by
 // all of them, and in all else by the agents and trusts among them, which may have been narrowed meanwhile.
 import QuickLRU from 'quick-lru';
+import { bindingScopes, isBinding } from '../../auth/authentication/bindings';
 import { type Caller, nobody, overlap, type PermissionSet } from '../../auth/authorize';
-import { bindingScopes, isBinding } from '../../auth/bindings';
 import { standsAlone } from '../../auth/delegation';
 import { commonMcp } from '../../auth/mcp-limits';
 import { permissionsOfRole } from '../../auth/roles';

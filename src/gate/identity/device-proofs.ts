@@ -2,7 +2,7 @@
 // admits one request; its use is durable before any response leaves the gate, so an eviction allows no
 // replay; a request with a credential that is not bound to a device costs no statement here.
 
-import { type PublicKey, thumbprintOf } from '../../auth/jwk';
+import { type PublicKey, thumbprintOf } from '../../auth/authentication/jwk';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
 import { part } from '../part';

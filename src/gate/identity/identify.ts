@@ -4,7 +4,6 @@
 // earlier cookie, so a JWT with its number or a later one was issued to whoever confirmed.
 
 import QuickLRU from 'quick-lru';
-import { type Caller, ended, nobody } from '../../auth/authorize';
 import {
   BINDING_RATES,
   bindingRoot,
@@ -12,24 +11,24 @@ import {
   isBinding,
   MOST_NAMES,
   UNKNOWN_BINDING,
-} from '../../auth/bindings';
-import type { TokenRef } from '../../auth/token';
-import { refusedBy } from '../../auth/trusts';
+} from '../../auth/authentication/bindings';
+import type { TokenRef } from '../../auth/authentication/token';
+import { refusedBy } from '../../auth/authentication/trusts';
+import { type Caller, ended, nobody } from '../../auth/authorize';
 import { fromD1, macOf } from '../../db/rows';
 import { type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../../errors';
 import { reportViolation } from '../audit/integrity';
 import type { Core } from '../core';
-import { type Allowance, allowancesOf } from '../limits/lineage-rate-limits';
-import { WINDOW } from '../limits/rate-limit';
+import { type Allowance, allowancesOf, WINDOW } from '../limits/rate-limit';
 import { part } from '../part';
-import type { Ask, Bound } from '../request/call';
-import { formerSessions } from '../rows/former-sessions';
+import type { Ask, Bound, SsoIdentity } from '../request/call';
+import { lineageOf } from '../rows/lineage';
 import { callerOf, memberOf } from './caller';
+import { formerSessions } from './former-sessions';
 import { endOf, isEndedByPanic } from './lifetime';
-import { lineageOf } from './lineage';
 import { actingMember } from './members';
-import { isOwnerByProvider, memberBehind, type SsoIdentity } from './sso';
+import { isOwnerByProvider, memberBehind } from './sso';
 
 /** The identified caller of a request, and why it is refused, if it is. */
 export interface Identity {

@@ -6,8 +6,8 @@ import { credentialKinds } from '../../db/credential-kinds';
 import { type CredentialRow, type DeviceRow, type GrantRow, type OrgRow, parentIdOf } from '../../db/schema';
 import type { Refusal } from '../../errors';
 import type { Core } from '../core';
-import { bound } from '../rows/device-bound';
-import { lineageOf } from './lineage';
+import { lineageOf } from '../rows/lineage';
+import { bound } from './device-bound';
 import { actingMember, hasMemberEnded } from './members';
 import { hasSessionEnded } from './sso';
 

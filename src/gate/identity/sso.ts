@@ -6,19 +6,10 @@ import { sha256 } from '../../crypto/digest';
 import { idOf, idPrefixes } from '../../db/ids';
 import type { CredentialRow, MemberRow, SsoConnectionRow, SsoLinkRow } from '../../db/schema';
 import type { Core } from '../core';
+import type { SsoIdentity } from '../request/call';
 
 type Reader = Pick<Core, 'rows'>;
 type Ending = Pick<Core, 'rows' | 'org'>;
-
-/** Whom a provider has signed in, as the Worker verified it; null for nobody. */
-export interface SsoIdentity {
-  connection: string;
-  /** The Worker refused the sign-in. */
-  refused?: true;
-  subject: { issuer: string; subject: string } | null;
-  /** The address, if the provider says that it is verified. */
-  email: string | null;
-}
 
 /** The id of the link of an identity: an identity is found by it, and has one at most. */
 export function linkIdOf(connection: string, issuer: string, subject: string): string {

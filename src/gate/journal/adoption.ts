@@ -1,52 +1,8 @@
 // What an adoption changed: counts, and the names of what was lost or stays ended. Invariants: it is kept
 // with each step as the step takes effect here, so an adoption that was cut off and repeated reports all of
 // it; the lists are bounded, and what does not fit is counted.
+import type { Adoption } from '../audit/entry';
 import type { Meta } from '../meta';
-
-export interface LostSecret {
-  id: string;
-  name: string;
-  environment: string;
-  /** Its newest version. */
-  version: number;
-}
-export interface LostVersions {
-  id: string;
-  name: string;
-  environment: string;
-  from: number;
-  to: number;
-}
-export interface KeptRevocation {
-  id: string;
-  kind: string;
-  name: string | null;
-}
-
-/** The result, in numbers of secrets. */
-export interface Restored {
-  /** Restored to their state in the backup. */
-  restored: number;
-  /** Still deleted or destroyed, although the backup contains them. */
-  ended: number;
-  /** Created after the backup and lost. */
-  lost: number;
-  /** Rows that this organisation never wrote; removed. */
-  refused: number;
-  /** Rows of which D1 had a newer state, apart from secrets; taken. */
-  newer: number;
-  /** Audit log entries that were in D1 and are not in the backup. */
-  audit_entries_lost: number;
-}
-
-export interface Adoption extends Restored {
-  lost_secrets: LostSecret[];
-  lost_versions: LostVersions[];
-  /** Credentials that the backup holds as live and that stay ended. */
-  kept_revocations: KeptRevocation[];
-  /** How many of these lists are left out. */
-  unnamed: number;
-}
 
 /** The report with when it was made, and by which request. */
 interface Kept extends Adoption {

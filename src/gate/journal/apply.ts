@@ -5,13 +5,16 @@ import { type RowKind, sweepAt } from '../../db/rows';
 import { approvalDetails } from '../approvals/details';
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
+import { emergencies } from '../events/emergencies';
 import { listeners } from '../events/listeners';
-import type { Raised } from '../events/outbox';
+import { descendants } from '../identity/descendants';
+import { formerMakers } from '../identity/former-makers';
+import { lastUsed } from '../limits/last-used';
+import type { Raised } from '../outbox';
 import { permits } from '../request/permits';
+import type { Plan, Put } from '../request/plan';
 import { type StoredResponse, storedResponses } from '../request/stored-responses';
-import { ciphertexts } from '../rows/ciphertexts';
-import { leave } from '../tasks/purge';
-import type { Plan, Put } from './plan';
+import { ciphertexts } from './ciphertexts';
 
 /** A change that nothing can refuse any more. */
 export interface Decided {
@@ -103,3 +106,16 @@ export const environmentRevision = ({ meta }: Pick<Core, 'meta'>, id: string): n
 
 export const setEnvironmentRevision = ({ meta }: Pick<Core, 'meta'>, id: string, revision: number): void =>
   meta.set(revisionOf(id), String(revision));
+
+/**
+ * Deletes what the gate holds about credentials outside their rows, which are about to leave. `at`: until
+ * when those that ended with them stay.
+ */
+export function leave(core: Core, ids: string[], at: number): void {
+  formerMakers(core).leave(ids, core.now());
+  descendants(core).orphan(ids, at);
+  for (const id of ids) {
+    lastUsed(core).forget(id);
+    emergencies(core).forget(id);
+  }
+}

@@ -6,7 +6,7 @@ import { isLocal } from '../../db/credential-kinds';
 import { kindOf, type RowKind, rowKinds, tableName } from '../../db/rows';
 import { secretVersions } from '../../db/schema';
 import { insertAllOf, insertOf, putAllOf, reviseOf, type Statement, updateOf } from '../../db/statements';
-import type { Put } from './plan';
+import type { Put } from '../request/plan';
 import type { ChangeRecord } from './records';
 
 /**
@@ -71,12 +71,12 @@ function rowsOf(org: string, records: readonly ChangeRecord[], isForced: boolean
     fresh.clear();
     made.push(...statements);
   };
-  for (const { statements, gone, puts, versions, trimmed } of records) {
-    addAfterFresh([...statements, ...deletionsOf(org, gone)]);
+  for (const { statements, deletes, writes, versions, trimmed } of records) {
+    addAfterFresh([...statements, ...deletionsOf(org, deletes)]);
     // A name that an earlier row gives up may be that of a new one.
-    const changed = puts.filter(({ from }) => from > 0);
+    const changed = writes.filter(({ from }) => from > 0);
     addAfterFresh(changedOf(org, changed, isForced));
-    for (const { kind, row, from } of puts) if (from === 0) add(kindOf(kind).table, row);
+    for (const { kind, row, from } of writes) if (from === 0) add(kindOf(kind).table, row);
     for (const version of versions) add(secretVersions, version);
     addAfterFresh(trimsOf(org, trimmed));
   }
@@ -88,10 +88,10 @@ const insertsOf = (table: Parameters<typeof insertOf>[0], rows: object[]): State
   rows.length > FEW ? insertAllOf(table, rows) : rows.map((row) => insertOf(table, row));
 
 /** Deletes rows; with a secret, its versions. */
-function deletionsOf(org: string, gone: ChangeRecord['gone']): Statement[] {
-  const kinds = [...new Set(gone.map(({ kind }) => kind))];
+function deletionsOf(org: string, deletes: ChangeRecord['deletes']): Statement[] {
+  const kinds = [...new Set(deletes.map(({ kind }) => kind))];
   return kinds.flatMap((kind) => {
-    const ids = JSON.stringify(gone.filter((row) => row.kind === kind).map(({ id }) => id));
+    const ids = JSON.stringify(deletes.filter((row) => row.kind === kind).map(({ id }) => id));
     const from = (table: string, column: string) => ({
       sql: `delete from ${table} where org_id = ? and ${column} in (select value from json_each(?))`,
       params: [org, ids],
@@ -120,9 +120,9 @@ function trimsOf(org: string, trimmed: ChangeRecord['trimmed']): Statement[] {
   ];
 }
 
-function changedOf(org: string, puts: Put[], isForced: boolean): Statement[] {
-  return [...new Set(puts.map(({ kind }) => kind))].flatMap((kind) => {
-    const own = puts.filter((put) => put.kind === kind);
+function changedOf(org: string, writes: Put[], isForced: boolean): Statement[] {
+  return [...new Set(writes.map(({ kind }) => kind))].flatMap((kind) => {
+    const own = writes.filter((put) => put.kind === kind);
     const rows = own.map(({ row }) => row);
     if (isForced) return putAllOf(kindOf(kind).table, rows);
     if (own.length <= FEW || kind === 'org') return own.map(updateOfPut);
@@ -143,9 +143,9 @@ function updateOfPut({ kind, row, from }: Put): Statement {
  */
 function guardsOf(org: string, records: readonly ChangeRecord[]): Statement[] {
   const macs = new Map(rowKinds().map((kind) => [kind, new Map<string, string>()]));
-  for (const { gone, puts } of records) {
-    for (const { kind, id } of gone) macs.get(kind)?.delete(id);
-    for (const { kind, row } of puts) macs.get(kind)?.set(row.id, row.mac);
+  for (const { deletes, writes } of records) {
+    for (const { kind, id } of deletes) macs.get(kind)?.delete(id);
+    for (const { kind, row } of writes) macs.get(kind)?.set(row.id, row.mac);
   }
   return [...macs].flatMap(([kind, rows]) => (rows.size ? [guardOf(org, kind, [...rows])] : []));
 }

@@ -6,9 +6,9 @@
 
 import { ApiError, type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
+import { withinTime } from '../d1';
 import { part } from '../part';
 import { batchOf, positionOf } from './batch';
-import { withinTime } from './d1';
 import {
   ADOPTING,
   compare,

@@ -3,7 +3,7 @@
 // difference.
 
 import { ApiError, refuse } from '../../errors';
-import { lastAlive } from '../audit/age';
+import { lastAlive } from '../archive/age';
 import { reportViolation } from '../audit/integrity';
 import type { Core } from '../core';
 import { part } from '../part';

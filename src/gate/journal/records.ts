@@ -8,7 +8,7 @@ import type { VersionRow } from '../../db/schema';
 import type { Statement } from '../../db/statements';
 import type { Meta } from '../meta';
 import { part } from '../part';
-import type { Put } from './plan';
+import type { Put } from '../request/plan';
 
 /** What D1 has to know of a change. */
 export interface ChangeRecord {
@@ -19,8 +19,8 @@ export interface ChangeRecord {
   at: number;
   /** What it was about. */
   resource: string | null;
-  puts: Put[];
-  gone: { kind: RowKind; id: string }[];
+  writes: Put[];
+  deletes: { kind: RowKind; id: string }[];
   versions: VersionRow[];
   /** Versions of a secret destroyed because newer ones were added, up to and including this one. */
   trimmed: { secret: string; version: number }[];
@@ -159,8 +159,8 @@ function createContents() {
     note(n: number, record: ChangeRecord, size = JSON.stringify(record).length) {
       records.set(n, { id: record.id, at: record.at, bytes: size });
       bytes += size;
-      for (const { row } of record.puts) rows.note(row.id, n);
-      for (const { id } of record.gone) rows.note(id, n);
+      for (const { row } of record.writes) rows.note(row.id, n);
+      for (const { id } of record.deletes) rows.note(id, n);
       for (const { secret_id, version } of record.versions) versions.note(versionKey(secret_id, version), n);
       if (record.isReadFirst && record.request) readFirst.note(record.request, n);
     },

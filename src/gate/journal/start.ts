@@ -3,7 +3,7 @@
 // its first answer, if D1 responds; if D1 does not, only storage that was written lately is served from.
 
 import type { Core } from '../core';
-import { withinTime } from './d1';
+import { withinTime } from '../d1';
 import { ADOPTING, compared, noteBehind, noteStopped, standing } from './position';
 import { journal } from './records';
 import { isInDoubt, takeOver } from './take-over';

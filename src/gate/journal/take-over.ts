@@ -4,18 +4,17 @@
 // effect; only after that does the journal begin.
 
 import type { RowKind } from '../../db/rows';
-import type { ApprovalDetails } from '../approvals/details';
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
-import type { Raised } from '../events/outbox';
+import type { Raised } from '../outbox';
+import { locks } from '../request/locks';
+import type { ApprovalDetails, Put } from '../request/plan';
 import type { StoredResponse } from '../request/stored-responses';
 import { takeEffect } from './apply';
-import { locks } from './locks';
-import type { Put } from './plan';
 import { newTerm, noteBehind } from './position';
 import { journal } from './records';
 
-/** A change of an earlier release that may be in D1. */
+/** A change of an earlier release that may be in D1, under the names that it had there. */
 interface Intent {
   id: string;
   at: number;

@@ -5,19 +5,10 @@
 import { kindOf } from '../../db/rows';
 import type { SecretRow } from '../../db/schema';
 import type { Core } from '../core';
+import type { Wait } from '../request/call';
+import type { Plan, Put } from '../request/plan';
 import { mirror } from './mirror';
-import type { Plan, Put } from './plan';
 import { journal } from './records';
-
-/** A record that D1 should have before the reply leaves. */
-export interface Wait {
-  for: number;
-  patience: number;
-  /** Whether the reply is 503 otherwise: the Worker would not know what was changed. */
-  must?: true;
-  /** Whether it is the record of this request, and not of an earlier one. */
-  isOwn?: true;
-}
 
 /** How long the end of access waits for D1, in milliseconds. */
 export const ENDS_WITHIN = 2000;

@@ -3,8 +3,8 @@
 // away; a starting gate counts the entries still in its storage.
 import { idStart } from '../../db/ids';
 import type { Core } from '../core';
-import { linksOf } from '../identity/lineage';
 import { part } from '../part';
+import { linksOf } from '../rows/lineage';
 
 export interface Use {
   at: number;

@@ -4,10 +4,10 @@
 import { kindOf, type Lasting, type Passing, type RowKind, type Usage } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import type { Plan, Put } from '../journal/plan';
 import type { Call } from '../request/call';
+import type { Plan, Put } from '../request/plan';
+import { quotaRootOf } from '../rows/quota-root';
 import type { Stored } from '../rows/stored';
-import { quotaRootOf } from './quota-root';
 
 export const MIB = 1024 ** 2;
 

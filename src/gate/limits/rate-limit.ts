@@ -1,25 +1,33 @@
 // Rate limits: a number of requests in any 60 seconds, counted exactly. The counter is a log of times in
 // memory; since every counted request is one audit entry, a starting gate rebuilds it from there, and
 // counting needs no writes. Requests over the limit are counted per credential and minute, and become one
-// audit entry when the minute is over. What a lineage may use, sub-agents included, is in
-// lineage-rate-limits.ts.
-import { bindingRoot } from '../../auth/bindings';
+// audit entry when the minute is over. Invariant: a child credential has no more than what its ancestors have
+// left.
+import { bindingRoot } from '../../auth/authentication/bindings';
+import type { CredentialRow } from '../../db/schema';
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
-import { linksOf } from '../identity/lineage';
 import { part } from '../part';
-import type { Allowance } from './lineage-rate-limits';
+import type { RateLimitState } from '../request/call';
+import { linksOf } from '../rows/lineage';
 
 export const WINDOW = 60_000;
 /** The assumed difference between two clocks. */
 export const SLACK = 5000;
 
-/** The remaining rate limit: `limit` per minute, `remaining` now, more in `reset` seconds. */
-export interface RateLimitState {
+/** A credential whose rate limit a request counts against, and its requests a minute. */
+export interface Allowance {
+  id: string;
   limit: number;
-  remaining: number;
-  reset: number;
 }
+
+/**
+ * The rate limits that a request counts against: that of each credential of the lineage, so that child
+ * credentials do not multiply it.
+ */
+// safety: rate-limit-of-lineage
+export const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] =>
+  lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
 
 export interface RateLimit {
   /**

@@ -5,10 +5,9 @@
 
 import type { Region } from '../../db/regions';
 import type { Core } from '../core';
-import { lineageOf } from '../identity/lineage';
-import { type Allowance, allowancesOf } from '../limits/lineage-rate-limits';
-import { rateLimit } from '../limits/rate-limit';
+import { type Allowance, allowancesOf, rateLimit } from '../limits/rate-limit';
 import { part } from '../part';
+import { lineageOf } from '../rows/lineage';
 import { CLOCKS } from './leases';
 import { type Lent, TERM } from './messages';
 

@@ -34,16 +34,16 @@ export interface Changes {
  * Whether a record only adds rows by whose absence nobody answers: a replica asks the gate for a token that
  * it does not know.
  */
-const onlyAdds = ({ puts, local = [], gone, statements, versions, trimmed }: JournalRecord): boolean =>
-  gone.length + statements.length + versions.length + trimmed.length === 0 &&
+const onlyAdds = ({ writes, local = [], deletes, statements, versions, trimmed }: JournalRecord): boolean =>
+  deletes.length + statements.length + versions.length + trimmed.length === 0 &&
   // safety: added-credential-stable
-  [...puts, ...local].every(({ kind, from }) => kind === 'credential' && from === 0);
+  [...writes, ...local].every(({ kind, from }) => kind === 'credential' && from === 0);
 
 /** What a record changes for requests; null if no request can have rested on the state before. */
 export function changesOf(record: JournalRecord): Changes | null {
   if (onlyAdds(record)) return null;
-  const puts = [...record.puts, ...(record.local ?? [])];
-  const rows = [...puts.map(({ kind, row: { id } }) => ({ kind, id })), ...record.gone];
+  const writes = [...record.writes, ...(record.local ?? [])];
+  const rows = [...writes.map(({ kind, row: { id } }) => ({ kind, id })), ...record.deletes];
   return {
     n: record.n,
     isGeneral: record.statements.length > 0 || rows.some(({ kind }) => kind !== 'secret'),

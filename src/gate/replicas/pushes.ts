@@ -4,7 +4,7 @@
 
 import type { Region } from '../../db/regions';
 import type { Core } from '../core';
-import { withinTime } from '../journal/d1';
+import { withinTime } from '../d1';
 import { journal } from '../journal/records';
 import { part } from '../part';
 import { type Lease, leases } from './leases';

@@ -2,21 +2,18 @@
 // everything here is plain data that can be sent by RPC; a refusal is a value, never an exception; it
 // contains no plaintext of a secret or a token.
 import type { Action, FullNeed } from '../../auth/actions';
+import type { Proof } from '../../auth/authentication/dpop';
+import type { TokenRef } from '../../auth/authentication/token';
 import type { Caller } from '../../auth/authorize';
-import type { Proof } from '../../auth/dpop';
-import type { TokenRef } from '../../auth/token';
 import type { forms } from '../../db/names';
 import type { Region } from '../../db/regions';
 import type { SecretRow } from '../../db/schema';
 import type { IntegrityViolation, Refusal } from '../../errors';
 import type { Subject } from '../audit/entry';
 import type { Core } from '../core';
-import type { Raised } from '../events/outbox';
-import type { SsoIdentity } from '../identity/sso';
-import type { Fact, Plan, Proposal } from '../journal/plan';
-import type { Wait } from '../journal/waits';
-import type { RateLimitState } from '../limits/rate-limit';
+import type { Raised } from '../outbox';
 import type { Outcome } from './outcome';
+import type { Fact, Plan, Proposal } from './plan';
 
 /** Keys that the Worker shares for one call. They cannot decrypt a value, and the gate never stores them. */
 export interface LentKeys {
@@ -49,6 +46,16 @@ export interface Bound {
   org: string;
   workload: string;
   name: string;
+}
+
+/** Whom a provider has signed in, as the Worker verified it; null for nobody. */
+export interface SsoIdentity {
+  connection: string;
+  /** The Worker refused the sign-in. */
+  refused?: true;
+  subject: { issuer: string; subject: string } | null;
+  /** The address, if the provider says that it is verified. */
+  email: string | null;
 }
 
 /** One request, parsed and validated by the Worker. */
@@ -126,6 +133,16 @@ export interface Together {
   shows?: Fact[];
 }
 
+/** A record that D1 should have before the reply leaves. */
+export interface Wait {
+  for: number;
+  patience: number;
+  /** Whether the reply is 503 otherwise: the Worker would not know what was changed. */
+  must?: true;
+  /** Whether it is the record of this request, and not of an earlier one. */
+  isOwn?: true;
+}
+
 /** The result of an operation within the gate. */
 export type OperationOutcome = Outcome & {
   /** Its audit entry is already written, or is that of an earlier call of the same request. */
@@ -143,6 +160,13 @@ export type OperationOutcome = Outcome & {
   /** It is the stored response of an earlier request, with its encrypted one-time values. */
   replay?: NonNullable<Reply['replay']>;
 };
+
+/** The remaining rate limit: `limit` per minute, `remaining` now, more in `reset` seconds. */
+export interface RateLimitState {
+  limit: number;
+  remaining: number;
+  reset: number;
+}
 
 export interface Reply<T = unknown> {
   outcome: Outcome<T>;

@@ -4,10 +4,14 @@ import { mayReach } from '../../auth/authorize';
 import type { Refusal } from '../../errors';
 import { noSubject, type Subject } from '../audit/entry';
 import type { Core } from '../core';
-import type { Call } from './call';
+import type { Ask, Call, Named } from './call';
 
 /** The most environments of an organisation. */
 export const MOST_ENVIRONMENTS = 1000;
+
+/** What a request names of a kind: an id, or the name of a secret. Empty if none, and no row has that. */
+export const namedId = ({ named }: Pick<Ask, 'named'>, kind: Exclude<keyof Named, 'environment'>): string =>
+  named[kind] ?? '';
 
 /** The environment of a request, by id or slug, or the default one; null if there is none. */
 export function environmentOf(core: Core, named: string | null | undefined) {

@@ -5,7 +5,7 @@
 import { ApiError, refuse } from '../../errors';
 import type { Core } from '../core';
 
-/** The matching steps of one turn: 20 to 50 ms. */
+/** The matching steps of one turn: at most about 100 ms, measured with the most expensive patterns. */
 export const TURN = 5_000_000;
 /**
  * The most turns of one request: enough for every bulk read. A repeat of an import continues with what they

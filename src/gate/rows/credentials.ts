@@ -38,7 +38,7 @@ export function createCredentialQueries(sql: SqlStorage): CredentialQueries {
           spared,
         )
         .toArray(),
-    // By two indexes of descendants.ts.
+    // By two indexes of identity/descendants.ts.
     liveSessions(now) {
       const live = (index: string, space: string) =>
         sql

@@ -2,7 +2,7 @@
 // gate starts, then as they come and go: minting writes nothing more. Invariant: a token is counted for the
 // root of its parent until it leaves, also if the parent has left.
 import type { CredentialRow } from '../../db/schema';
-import { type RootReader, rootOfCredential } from '../limits/quota-root';
+import { type RootReader, rootOfCredential } from './quota-root';
 
 export interface SessionCounts {
   /** How many a root has. */

@@ -5,7 +5,7 @@ import { utf8 } from '../../crypto/bytes';
 import { isBrief } from '../../db/credential-kinds';
 import { kindOf, type RowKind, type RowReader, type RowTypes, rowKinds, type Usage } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
-import { rootOfCredential } from '../limits/quota-root';
+import { rootOfCredential } from './quota-root';
 
 /** What is counted of a row. */
 export interface Stored extends Usage {

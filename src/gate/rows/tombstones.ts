@@ -1,7 +1,7 @@
 // How many tombstones of deleted rows a gate keeps, in all and of what each root created: the newest. The
 // column `space` of a tombstone names the root. Invariant: a root that creates and deletes without end pushes
 // out its own tombstones, not those of others.
-import type { TableQuota } from '../limits/oldest-leave';
+import type { TableQuota } from './oldest-leave';
 
 export interface Tombstones {
   /** A tombstone was left (1) or has gone (-1). `root`: null if its kind is not counted. */

@@ -6,18 +6,15 @@
 import { isBrief, isLocal } from '../../db/credential-kinds';
 import { REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
 import type { OrgRow } from '../../db/schema';
-import { ageAt } from '../audit/age';
+import { ageAt } from '../archive/age';
 import type { Core } from '../core';
-import { emergencies } from '../events/emergencies';
+import { formerSessions } from '../identity/former-sessions';
+import { leave } from '../journal/apply';
+import { ciphertexts } from '../journal/ciphertexts';
 import { barred, mirror, noteRecorded } from '../journal/mirror';
 import { journal } from '../journal/records';
-import { lastUsed } from '../limits/last-used';
 import { WINDOW } from '../limits/rate-limit';
 import { storedResponses } from '../request/stored-responses';
-import { ciphertexts } from '../rows/ciphertexts';
-import { descendants } from '../rows/descendants';
-import { formerMakers } from '../rows/former-makers';
-import { formerSessions } from '../rows/former-sessions';
 import type { Sweepable } from '../rows/store';
 
 /** The most rows that one run purges. */
@@ -48,19 +45,6 @@ export function purgeRows(core: Core, now: number): number | null {
   });
   const { next } = core.rows.sweepable(now, 0);
   return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
-}
-
-/**
- * Deletes what the gate holds about credentials outside their rows, which are about to leave. `at`: until
- * when those that ended with them stay.
- */
-export function leave(core: Core, ids: string[], at: number): void {
-  formerMakers(core).leave(ids, core.now());
-  descendants(core).orphan(ids, at);
-  for (const id of ids) {
-    lastUsed(core).forget(id);
-    emergencies(core).forget(id);
-  }
 }
 
 /** Tells what follows a row that it leaves. */
@@ -96,8 +80,8 @@ export function purge(core: Core, rows: readonly { kind: RowKind; id: string }[]
       request: null,
       at: now,
       resource: null,
-      puts: [],
-      gone: rows.map(({ kind, id }) => ({ kind, id })),
+      writes: [],
+      deletes: rows.map(({ kind, id }) => ({ kind, id })),
       versions: [],
       trimmed: [],
       statements: [],

@@ -1,7 +1,7 @@
 // Approvals: a held request does nothing, and is done once, as it was asked, when others have approved it.
 import { describe, expect, it } from 'vitest';
 import { approvalWaiters } from '../../../src/gate/approvals/waiters';
-import { rootOfCredential } from '../../../src/gate/limits/quota-root';
+import { rootOfCredential } from '../../../src/gate/rows/quota-root';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { TeamMemberRow } from '../../../src/db/schema';
 import { approvalDetails } from '../../../src/gate/approvals/details';
 import { endApprovals } from '../../../src/gate/approvals/state';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import {
   approvalIn,
   approve,

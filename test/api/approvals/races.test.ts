@@ -2,7 +2,7 @@
 // use.
 import { describe, expect, it } from 'vitest';
 import type { ApprovalRow, MemberRow } from '../../../src/db/schema';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { change } from '../../support/browser';
 import { newAgent, newKey, newProvider } from '../../support/credentials';

@@ -2,7 +2,7 @@
 // allow, and nothing else.
 import { describe, expect, it } from 'vitest';
 import type { MemberRow } from '../../../src/db/schema';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import { approvalIn, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { change as alter, another, type Browser, signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';

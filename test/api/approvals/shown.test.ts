@@ -5,7 +5,7 @@ import { hostOf } from '../../../src/adapters/sync/hosts';
 import { tuple } from '../../../src/crypto/bytes';
 import { hmacHex } from '../../../src/crypto/digest';
 import { approvalDetails } from '../../../src/gate/approvals/details';
-import { rootOfCredential } from '../../../src/gate/limits/quota-root';
+import { rootOfCredential } from '../../../src/gate/rows/quota-root';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CredentialRow, MemberRow } from '../../../src/db/schema';
 import { keeperOf } from '../../../src/gate/approvals/ties';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import { approvalIn, approve, colleague, newApprovalPolicy, settle, under } from '../../support/approvals';
 import { type Browser, change, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';

@@ -3,7 +3,7 @@
 import canonicalize from 'canonicalize';
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/crypto/digest';
-import { checkpoints } from '../../../src/gate/audit/checkpoints';
+import { checkpoints } from '../../../src/gate/archive/checkpoints';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { append, checkpoint, rowsOf, signWaiting, verify } from '../../support/audit';
 import { newKey } from '../../support/credentials';

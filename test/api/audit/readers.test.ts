@@ -1,7 +1,7 @@
 // Who read a secret last: each reader once, kept without a write a request, and shown to those who may see
 // the audit entries.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readers as keptReaders, MOST_READERS } from '../../../src/gate/audit/readers';
+import { readers as keptReaders, MOST_READERS } from '../../../src/gate/archive/readers';
 import { append } from '../../support/audit';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';

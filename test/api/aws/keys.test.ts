@@ -1,9 +1,14 @@
 // Access keys for clients of AWS Secrets Manager, and attacks on the signature.
 import { describe, expect, it } from 'vitest';
-import { accessKeyOf, endOfSession, readAccessKey, sessionTokenOf } from '../../../src/auth/aws-keys';
+import {
+  accessKeyOf,
+  endOfSession,
+  readAccessKey,
+  sessionTokenOf,
+} from '../../../src/auth/authentication/aws-keys';
 import { randomBytes } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
 import {
   amzDate,
   awsOf,

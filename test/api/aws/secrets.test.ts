@@ -1,7 +1,7 @@
 // Secrets through the endpoint for clients of AWS Secrets Manager.
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import { awsOf, newAwsKey, typeOf } from '../../support/aws';
 import { change } from '../../support/browser';
 import { slow } from '../../support/slow';

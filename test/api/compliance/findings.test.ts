@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
 import type { ApprovalRow, DeviceRow, WebhookRow } from '../../../src/db/schema';
-import { insertion } from '../../../src/gate/journal/writes';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
+import { insertion } from '../../../src/gate/request/writes';
 import { change } from '../../support/browser';
 import { finding, found, newReport } from '../../support/compliance';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';

@@ -2,7 +2,7 @@
 // docs/reference/events.md. Refusals, replays and changes that change nothing raise nothing.
 import { beforeEach, describe, expect, it } from 'vitest';
 import page from '../../../docs/reference/events.md?raw';
-import { type EventType, eventTypes, type StoredEvent } from '../../../src/gate/events/outbox';
+import { type EventType, eventTypes, type StoredEvent } from '../../../src/gate/outbox';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, approve, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { checkpoint } from '../../support/audit';

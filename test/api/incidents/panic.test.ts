@@ -1,7 +1,7 @@
 // Panic: from its answer on, no credential but the caller's own does anything, whatever is under way; what is
 // made after it lives.
 import { describe, expect, it } from 'vitest';
-import { newToken } from '../../../src/auth/token';
+import { newToken } from '../../../src/auth/authentication/token';
 import { newId } from '../../../src/db/ids';
 import type { CredentialRow, OrgRow } from '../../../src/db/schema';
 import { countLive } from '../../../src/gate/identity/lifetime';

@@ -2,8 +2,8 @@
 // and whoever asks.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { formerMakers } from '../../../src/gate/identity/former-makers';
 import { isAlive } from '../../../src/gate/identity/lifetime';
-import { formerMakers } from '../../../src/gate/rows/former-makers';
 import { newApprovalPolicy } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import {

@@ -8,7 +8,7 @@ import { deliveries } from '../../../src/delivery/gate/deliveries';
 import { BETWEEN_MESSAGES, GATHERED_FOR, LEASE } from '../../../src/delivery/gate/endpoints';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import type { Env } from '../../../src/env';
-import type { Raised } from '../../../src/gate/events/outbox';
+import type { Raised } from '../../../src/gate/outbox';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { runJob } from '../../../src/queue';
 import { newBreakGlass } from '../../support/credentials';

@@ -2,9 +2,9 @@
 // waits for approval, and what is noted.
 import { describe, expect, it } from 'vitest';
 import { formatNames } from '../../../src/adapters/generate';
-import { readToken } from '../../../src/auth/token';
-import { readers } from '../../../src/gate/audit/readers';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { readToken } from '../../../src/auth/authentication/token';
+import { readers } from '../../../src/gate/archive/readers';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';

@@ -1,7 +1,7 @@
 // How many calls a request takes: of the gate, and of D1.
 import { evictAllDurableObjects } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
 import { awsOf, newAwsKey } from '../../support/aws';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newSession } from '../../support/credentials';

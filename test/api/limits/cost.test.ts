@@ -2,8 +2,8 @@
 // counters of the runtime; a test that fails shows the text that the page should have.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import page from '../../../docs/cost.md?raw';
+import { closeSegments, SEGMENT } from '../../../src/gate/archive/segments';
 import type { Entry } from '../../../src/gate/audit/entry';
-import { closeSegments, SEGMENT } from '../../../src/gate/audit/segments';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { append } from '../../support/audit';
 import { awsOf, newAwsKey } from '../../support/aws';

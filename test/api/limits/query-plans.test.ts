@@ -2,7 +2,7 @@
 // organisation, never a walk over a table. With many organisations in one database anything else would cost
 // all of them.
 import { expect } from 'vitest';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
 import { newBreakGlass, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';

@@ -9,7 +9,8 @@ import * as schema from '../../../src/db/schema';
 import { announcedQuota } from '../../../src/domains/incidents/gate/announced';
 import { leakQuota } from '../../../src/domains/scans/gate/leaks';
 import { nameQuotas, syncs } from '../../../src/domains/syncs/gate/store';
-import { rootOfCredential } from '../../../src/gate/limits/quota-root';
+import { makerQuota } from '../../../src/gate/identity/former-makers';
+import { formerSessionQuota } from '../../../src/gate/identity/former-sessions';
 import {
   lastingOf,
   passingOf,
@@ -18,8 +19,7 @@ import {
   wholeQuotas,
 } from '../../../src/gate/limits/quotas';
 import { storedResponses } from '../../../src/gate/request/stored-responses';
-import { makerQuota } from '../../../src/gate/rows/former-makers';
-import { formerSessionQuota } from '../../../src/gate/rows/former-sessions';
+import { rootOfCredential } from '../../../src/gate/rows/quota-root';
 import { tombstoneQuota } from '../../../src/gate/rows/tombstones';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';

@@ -1,8 +1,8 @@
 // Tokens that are no longer valid: their requests count for the rate limit, and cost at most a look-up.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { formerSessions } from '../../../src/gate/identity/former-sessions';
 import { unknownTokens } from '../../../src/gate/identity/identify';
-import { formerSessions } from '../../../src/gate/rows/former-sessions';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { signSession } from '../../../src/keys/jwt';
 import { createSigningKeys } from '../../../src/keys/signing';

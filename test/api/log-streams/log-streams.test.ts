@@ -1,6 +1,6 @@
 // Log streams: who may use them, what they may be given, and what a change, an end or an attack does to one.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { noteCut } from '../../../src/gate/audit/gaps';
+import { noteCut } from '../../../src/gate/archive/gaps';
 import { append } from '../../support/audit';
 import { signIn } from '../../support/browser';
 import { contain, newAgent, newBreakGlass, newKey, statusOrCode } from '../../support/credentials';

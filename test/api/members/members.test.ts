@@ -415,7 +415,7 @@ describe('member: removal', () => {
     expect((await o.get('/grants')).json.data.map((row: { id: string }) => row.id)).toEqual([kept.id]);
     for (const table of ['passkeys', 'team_members', 'grants', 'members']) {
       const { results } = await db.prepare(`select * from ${table} where org_id = ?`).bind(o.id).all();
-      // Whom they invited and who invited them is kept for seven days: see auth/ties.ts.
+      // Whom they invited and who invited them is kept for seven days: see auth/policies/ties.ts.
       const left = JSON.stringify(results.map(({ connections: _, ...row }) => row));
       expect(left, table).not.toContain(id);
     }

@@ -2,7 +2,7 @@
 // is unknown. And what it must not tell: values that were sent, whether a token once existed, and anything
 // beyond the caller's reach.
 import { describe, expect, it } from 'vitest';
-import { newToken } from '../../../src/auth/token';
+import { newToken } from '../../../src/auth/authentication/token';
 import { secretTypes } from '../../../src/db/schema';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newProvider } from '../../support/credentials';

@@ -2,7 +2,7 @@
 // every response bears.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MOST_DEPTH, MOST_FIELDS, MOST_ITEMS, MOST_VALUES, shapeOf } from '../../../src/http/shape';
+import { MOST_DEPTH, MOST_FIELDS, MOST_ITEMS, MOST_VALUES, shapeOf } from '../../../src/http/input/shape';
 import { faults } from '../../support/faults';
 import { slow } from '../../support/slow';
 import { type Answer, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';

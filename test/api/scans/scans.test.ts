@@ -1,7 +1,7 @@
 // Scans over HTTP: known formats, our own tokens, and values of stored secrets within the caller's reach.
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { describe, expect, it } from 'vitest';
-import { newToken } from '../../../src/auth/token';
+import { newToken } from '../../../src/auth/authentication/token';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';

@@ -2,7 +2,7 @@
 // alone, gives no role, and decides nothing.
 import { describe, expect, it } from 'vitest';
 import type { MemberRow } from '../../../src/db/schema';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import {
   approvalIn,
   approve,

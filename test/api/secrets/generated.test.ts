@@ -1,7 +1,7 @@
 // Values that the service generates: told apart from those that callers give, shown once, and never put in
 // the place of a value that somebody else issued unless that is asked for.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
 import { problemOf } from '../../model/invariants';
 import { newKey, newProvider } from '../../support/credentials';
 import { inCore } from '../../support/gate';

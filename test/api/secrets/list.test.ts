@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SecretRow } from '../../../src/db/schema';
-import { type Below, below } from '../../../src/domains/secrets/gate/folders';
+import { type Below, below } from '../../../src/domains/secrets/gate/folders/folders';
 import { prefixesOf } from '../../../src/domains/secrets/gate/selection';
 import type { Core } from '../../../src/gate/core';
 import { newKey } from '../../support/credentials';

@@ -1,7 +1,7 @@
 // All values of an environment at once: pages from the gate, bounds, and one moment for all that is answered.
 
 import { describe, expect, it, vi } from 'vitest';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';

@@ -1,6 +1,6 @@
 // The ways in which a link ends, and attacks on links: each gets the same response.
 import { describe, expect, it, vi } from 'vitest';
-import { newToken } from '../../../src/auth/token';
+import { newToken } from '../../../src/auth/authentication/token';
 import { newId } from '../../../src/db/ids';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { newSignedIn, signIn } from '../../support/browser';

@@ -4,11 +4,11 @@
 
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { CHALLENGE_LIVES, newChallenge } from '../../../src/auth/proofs';
+import { CHALLENGE_LIVES, newChallenge } from '../../../src/auth/authentication/proofs';
 import { allScopes } from '../../../src/auth/scopes';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import {
   another,
   type Browser,
@@ -148,6 +148,39 @@ describe('reauthentication', () => {
     const successor = o.as((await rotate(key)).json.token);
     for (const [what, call] of Object.entries(others))
       expect((await call(successor)).status, `successor: ${what}`).toBe(403);
+  });
+
+  it('is required to lift the limits of an API key that then acts as an owner, and only owners do', async () => {
+    const { o, browser } = await newSignedIn();
+    const limits = { allowed_addresses: ['192.0.2.0/24', '127.0.0.0/8', '::1'] };
+    const limited = async () => newKey(o, { scopes: ['*'], ...limits });
+    const lift = (as: Caller, { id }: { id: string }) =>
+      as.patch(`/api-keys/${id}`, { allowed_addresses: null });
+    const actsAsOwner = async ({ o: key }: { o: Caller }) =>
+      (await key.patch('', { audit_retention_days: 400 })).status === 200;
+    const admin = await signIn(o, 'admin');
+    const terminal = await signInTerminal(browser);
+    const key = await limited();
+    expect(codeOf(await lift(terminal.o, key))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    later(5.1);
+    expect(codeOf(await lift(browser.o, key))).toEqual(REFUSED);
+    // What limits it further needs no confirmation.
+    const narrower = { allowed_addresses: ['192.0.2.0/24', '127.0.0.0/8'] };
+    expect((await browser.o.patch(`/api-keys/${key.id}`, narrower)).status).toBe(200);
+    await browser.confirm();
+    expect((await lift(browser.o, key)).status).toBe(200);
+    expect(await actsAsOwner(key)).toBe(true);
+    const together = await limited();
+    const both = { allowed_addresses: null, aws: true };
+    expect((await admin.o.patch(`/api-keys/${together.id}`, both)).status).toBe(200);
+    expect(await actsAsOwner(together)).toBe(false);
+    const lifted = await limited();
+    expect((await lift(admin.o, lifted)).status).toBe(200);
+    expect(await actsAsOwner(lifted)).toBe(false);
+    // Nor once an owner limits it again and lifts that.
+    expect((await o.patch(`/api-keys/${lifted.id}`, limits)).status).toBe(200);
+    expect((await lift(o, lifted)).status).toBe(200);
+    expect(await actsAsOwner(lifted)).toBe(false);
   });
 
   slow('lasts five minutes from sign-in, enrolment and confirmation, only for that session', async () => {

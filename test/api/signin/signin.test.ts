@@ -3,9 +3,9 @@
 import { exports } from 'cloudflare:workers';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { newChallenge } from '../../../src/auth/proofs';
+import { newChallenge } from '../../../src/auth/authentication/proofs';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import {
   another,
   change,

@@ -4,7 +4,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { newDeviceCode, placeOfUserCode, readUserCode } from '../../../src/auth/proofs';
+import { newDeviceCode, placeOfUserCode, readUserCode } from '../../../src/auth/authentication/proofs';
 import type { Env } from '../../../src/env';
 import type { DeviceLogin } from '../../../src/objects/terminal-login';
 import type { Throttle } from '../../../src/objects/throttle';

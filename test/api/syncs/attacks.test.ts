@@ -2,7 +2,7 @@
 // that became private, and two consumers at once.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createSyncs } from '../../../src/domains/syncs/gate/store';
-import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
+import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, inGate } from '../../support/gate';

@@ -2,7 +2,7 @@
 // to have been read.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { IntegrationRow } from '../../../src/db/schema';
-import { revision } from '../../../src/gate/journal/writes';
+import { revision } from '../../../src/gate/request/writes';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { change, signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { syncs } from '../../../src/domains/syncs/gate/store';
 import { GATHERED } from '../../../src/domains/syncs/gate/task';
 import type { Core } from '../../../src/gate/core';
-import { ciphertexts, createCiphertextCache } from '../../../src/gate/rows/ciphertexts';
+import { ciphertexts, createCiphertextCache } from '../../../src/gate/journal/ciphertexts';
 import { newSignedIn, signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';

@@ -1,7 +1,7 @@
 // Syncs over HTTP and through the queue: what is written, what stays, who may, and what of it is told.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SyncRow } from '../../../src/db/schema';
-import { insertion } from '../../../src/gate/journal/writes';
+import { insertion } from '../../../src/gate/request/writes';
 import { problemOf } from '../../model/invariants';
 import { change } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';

@@ -40,6 +40,9 @@ const intentOf = async (o: Caller, name: string, input = {}) => {
 };
 const answer = (o: Caller, intent: string, fields = {}) =>
   tell(o, 'answered', { intent, status: 200, code: null, request_bytes: 12, ...fields });
+/** Ends a call. While one goes on, a reply to what ends it waits for its lease. */
+const breakOff = (o: Caller, intent: string) =>
+  answer(o, intent, { status: null, code: 'TARGET_UNREACHABLE' });
 
 describe('use: permission', () => {
   it('permission: secrets:use is enough, and gives the ciphertexts to the Worker alone', async () => {
@@ -122,7 +125,11 @@ describe('use: permission', () => {
     const key = await newKey(o, { scopes: ['upstreams:write', 'secrets:read'] });
     const allow = [{ methods: ['POST'], paths: ['/v1/*'], headers: { 'X-Target': 'Get*' } }];
     const { name } = await newUpstream(key.o, { name: 'u', allow }, 'KEY');
-    const codeFor = async (input: object) => (await begin(o, name, input)).code ?? 'ok';
+    const codeFor = async (input: object) => {
+      const { data, code } = await begin(o, name, input);
+      if (data) await breakOff(o, data.intent);
+      return code ?? 'ok';
+    };
     const fit = { method: 'POST', headers: [['x-target', 'GetItem']] as const };
     expect(await codeFor(fit)).toBe('ok');
     for (const other of [
@@ -161,7 +168,7 @@ describe('use: bounds', () => {
     const { name } = await newUpstream(o, { name: 'one' }, 'KEY');
     const above = await newAgent(o, { scopes: ['secrets:use', 'tokens:write'] });
     const below = await newAgent(above.o, { scopes: ['secrets:use'] });
-    expect((await begin(below.o, name)).code).toBeUndefined();
+    await breakOff(o, await intentOf(below.o, name));
     await o.patch(`/agent-credentials/${above.id}`, { upstreams: ['two'] });
     expect((await begin(below.o, name)).code).toBe('NOT_FOUND');
   });
@@ -198,7 +205,9 @@ describe('use: bounds', () => {
     const scopes = ['secrets:use', 'secrets:read', 'upstreams:write'];
     const key = await newKey(o, { scopes });
     const { id, name } = await newUpstream(key.o, {}, used.name);
-    await answer(o, await intentOf(key.o, name), { status: 404 });
+    const intent = await intentOf(key.o, name);
+    await answer(o, intent, { status: 404 });
+    await tell(o, 'ended', { intent, response_bytes: 7, how: 'complete', isNoted: false });
     await key.o.get(`/secrets/${read.id}`);
     const { json } = await contain(o, key.id);
     expect(json).toMatchObject({
@@ -323,9 +332,18 @@ describe('use: what ends a call', () => {
       const waiting = await intentOf(user, name);
       await answer(o, streaming);
       expect([what, await tell(o, 'alive', { intent: streaming })]).toEqual([what, { may: true }]);
-      await end({ key, upstream });
-      expect([what, await tell(o, 'alive', { intent: streaming })]).toEqual([what, { may: false }]);
+      const reply = end({ key, upstream });
+      const isOver = async () => !(await tell(o, 'alive', { intent: streaming })).may;
+      await until(isOver);
+      expect([what, await isOver()]).toEqual([what, true]);
       expect([what, await answer(o, waiting)]).toEqual([what, { may: false }]);
+      await tell(o, 'ended', {
+        intent: streaming,
+        response_bytes: 7,
+        how: 'credential_ended',
+        isNoted: false,
+      });
+      await reply;
     }
     // Each call has its entry all the same.
     expect(await entries(o)).toHaveLength(4);

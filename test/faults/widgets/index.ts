@@ -2,9 +2,9 @@
 // that it needs is in this folder.
 import type { Domain } from '../../../src/domains/domain';
 import { refuse } from '../../../src/errors';
-import type { EventType } from '../../../src/gate/events/outbox';
-import { insertion, revision } from '../../../src/gate/journal/writes';
+import type { EventType } from '../../../src/gate/outbox';
 import type { Operation } from '../../../src/gate/request/call';
+import { insertion, revision } from '../../../src/gate/request/writes';
 import { widget } from './rows';
 
 interface Input {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Action } from '../../../src/auth/actions';
+import { prefixes } from '../../../src/auth/authentication/token';
 import {
   type Caller,
   ended,
@@ -17,7 +18,6 @@ import {
 } from '../../../src/auth/authorize';
 import { isNarrower, standsAlone, type Wanted, withinPermissions } from '../../../src/auth/delegation';
 import { allScopes } from '../../../src/auth/scopes';
-import { prefixes } from '../../../src/auth/token';
 import { actions } from '../../../src/domains';
 
 const NOW = 1_800_000_000_000;

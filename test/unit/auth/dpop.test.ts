@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { readProof, targetOf } from '../../../src/auth/dpop';
-import { type PublicKey, readPublicKey, thumbprintOf } from '../../../src/auth/jwk';
+import { readProof, targetOf } from '../../../src/auth/authentication/dpop';
+import { type PublicKey, readPublicKey, thumbprintOf } from '../../../src/auth/authentication/jwk';
 import { isStrongPoint } from '../../../src/crypto/ed25519';
 import { fromHex } from '../../support/hex';
 

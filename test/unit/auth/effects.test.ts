@@ -1,8 +1,8 @@
 // Effects: which policies a change meets, and patterns that meet.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { holds, weakens } from '../../../src/auth/effects';
 import { intersects, matches } from '../../../src/auth/globs';
+import { holds, weakens } from '../../../src/auth/policies/effects';
 import type { ApprovalConfig, PolicyRow } from '../../../src/db/schema';
 
 const config: ApprovalConfig = {

@@ -1,8 +1,8 @@
 // Issuers of workload identity: which claims name the caller, and which part of them must be literal; and
 // that the guide says the same.
 import { describe, expect, it } from 'vitest';
-import { callerProblem, issuers, spellingProblem } from '../../../src/auth/issuers';
-import { refusedBy, stillAccepts } from '../../../src/auth/trusts';
+import { callerProblem, issuers, spellingProblem } from '../../../src/auth/authentication/issuers';
+import { refusedBy, stillAccepts } from '../../../src/auth/authentication/trusts';
 import type { CredentialRow } from '../../../src/db/schema';
 import type { Claims, Trust } from '../../../src/db/trusts';
 

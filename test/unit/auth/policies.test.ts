@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { matches } from '../../../src/auth/globs';
-import { isFound, patternProblem } from '../../../src/auth/naming';
-import { appliesTo, type PolicyTarget } from '../../../src/auth/policies';
-import { cronProblem, dueSince, nextTimes, type RotationRule } from '../../../src/auth/rotation';
+import { isFound, patternProblem } from '../../../src/auth/policies/naming';
+import { appliesTo, type PolicyTarget } from '../../../src/auth/policies/policies';
+import { cronProblem, dueSince, nextTimes, type RotationRule } from '../../../src/auth/policies/rotation';
 import { type SecretType, secretTypes } from '../../../src/db/schema';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 

@@ -9,7 +9,7 @@ import {
   readHandle,
   toCookie,
   userHandle,
-} from '../../../src/auth/proofs';
+} from '../../../src/auth/authentication/proofs';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import vectors from '../../support/vectors/proofs.json';
 

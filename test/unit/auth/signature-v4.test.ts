@@ -1,7 +1,7 @@
 // Signature Version 4: what our verifier computes is what aws4fetch signs, whatever the names and headers.
 import { AwsV4Signer } from 'aws4fetch';
 import { expect, it } from 'vitest';
-import { readSigned, signatureOf } from '../../../src/auth/signature-v4';
+import { readSigned, signatureOf } from '../../../src/auth/authentication/signature-v4';
 import { randomBytes, utf8 } from '../../../src/crypto/bytes';
 import { randomText } from '../../../src/crypto/generate';
 

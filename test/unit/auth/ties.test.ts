@@ -1,7 +1,7 @@
 // Ties: who counts as the same person for approvals, against a naive model.
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
-import { TIED_FOR, type Tie, tiesAt } from '../../../src/auth/ties';
+import { TIED_FOR, type Tie, tiesAt } from '../../../src/auth/policies/ties';
 
 const people = ['ann', 'bob', 'cat', 'dan', 'eve', 'fay', 'gus', 'hal'];
 const someone = fc.constantFrom(...people);

@@ -1,7 +1,7 @@
 // Tokens: known answers, and the refusal without I/O of everything that is not exactly a token of this
 // deployment. The vectors were computed apart from this code, in Python.
 import { describe, expect, it } from 'vitest';
-import { newToken, prefixes, readToken, type TokenKind } from '../../../src/auth/token';
+import { newToken, prefixes, readToken, type TokenKind } from '../../../src/auth/authentication/token';
 import { randomBytes, toBase62 } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { fromHex } from '../../support/hex';

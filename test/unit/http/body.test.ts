@@ -1,6 +1,6 @@
 // Reading a body: its limit holds whatever the request says of its length.
 import { expect, it } from 'vitest';
-import { MOST_BODY, readBody } from '../../../src/http/body';
+import { MOST_BODY, readBody } from '../../../src/http/input/body';
 
 const requestOf = (length: number, declared: string | null) =>
   new Request('https://vault.example.com/', {

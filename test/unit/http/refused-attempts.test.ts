@@ -1,6 +1,6 @@
 // Refused attempts: what an isolate remembers of an address that is over the limit.
 import { describe, expect, it } from 'vitest';
-import { countRefused } from '../../../src/http/refused-attempts';
+import { countRefused } from '../../../src/http/caller/refused-attempts';
 
 describe('rate limit: refused attempts by address', () => {
   it('costs no further call for an address over the limit, until the limit allows one', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import guide from '../../../docs/guides/regions.md?raw';
 import { REGIONS, type Region } from '../../../src/db/regions';
 import type { Env } from '../../../src/env';
-import { nearestRegion, type Place, placeOfRequest, regionOf } from '../../../src/http/region';
+import { nearestRegion, type Place, placeOfRequest, regionOf } from '../../../src/http/calls/region';
 
 /** Latitude and longitude. */
 const CITIES: [string, string, number, number, Region][] = [

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { routes } from '../../../src/domains';
-import { MOST_FIELDS } from '../../../src/http/shape';
+import { MOST_FIELDS } from '../../../src/http/input/shape';
 
 /** The part of JSON Schema that zod makes. */
 interface Schema {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { descentOf } from '../../../src/domains/incidents/gate/descent';
 import type { Core } from '../../../src/gate/core';
-import { type Below, descendants } from '../../../src/gate/rows/descendants';
+import { type Below, descendants } from '../../../src/gate/identity/descendants';
 
 const coreOf = (below: (parents: string[]) => Iterable<Below>) =>
   ({ parts: new Map([[descendants, { below }]]), now: () => 0 }) as unknown as Core;

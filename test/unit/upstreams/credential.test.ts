@@ -1,6 +1,6 @@
 // Where the credential of a call can be, as SDKs send theirs.
 import { describe, expect, it } from 'vitest';
-import { newToken } from '../../../src/auth/token';
+import { newToken } from '../../../src/auth/authentication/token';
 import { newId } from '../../../src/db/ids';
 import { useAuthorization } from '../../../src/domains/upstreams/use-credential';
 

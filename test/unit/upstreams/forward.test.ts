@@ -1,7 +1,7 @@
 // Forwarding a call: its bounds, and what must be durable before its answer begins.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { forward } from '../../../src/domains/upstreams/call/forward';
-import type { UsePlan, UsePorts } from '../../../src/domains/upstreams/call/plan';
+import type { UsePlan, UsePorts } from '../../../src/domains/upstreams/call/use-plan';
 
 afterEach(() => vi.unstubAllGlobals());
 

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/crypto/digest';
 import type { UpstreamAuth } from '../../../src/db/upstreams';
-import { filler, place } from '../../../src/domains/upstreams/call/place';
-import type { PlacedValue } from '../../../src/domains/upstreams/call/plan';
+import { filler, place } from '../../../src/domains/upstreams/call/fill';
 import { needsBody, signed } from '../../../src/domains/upstreams/call/sign';
+import type { PlacedValue } from '../../../src/domains/upstreams/call/use-plan';
 import { ApiError } from '../../../src/errors';
 
 const upstream = { id: 'ups_1', name: 'api', base_url: 'https://api.example.com/v1' };

@@ -5,7 +5,7 @@ import { PermissionError } from '@secrets-vault/client';
 import { command, moment } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { usage } from '../errors.ts';
-import { rowsOf, warn } from '../incidents.ts';
+import { endingIn, rowsOf, warn } from '../incidents.ts';
 import { askSecret, readStdin } from '../prompts.ts';
 import { clean, counted } from '../text.ts';
 
@@ -49,17 +49,17 @@ async function contain(
   return data;
 }
 
-/** Everything live below a credential; null for a caller that may not list credentials. */
-async function childrenOf(
+/** The graph of a credential; null for a caller that may not list credentials. */
+async function graphOf(
   context: Context,
   id: string,
-): Promise<components['schemas']['CredentialGraph']['children'] | null> {
+): Promise<components['schemas']['CredentialGraph'] | null> {
   const { vault, org_id } = await context.vault();
   try {
     const { data } = await vault.api.GET('/orgs/{org_id}/credentials/{id}/graph', {
       params: { path: { org_id, id } },
     });
-    return data.children;
+    return data;
   } catch (error) {
     if (error instanceof PermissionError) return null;
     throw error;
@@ -94,10 +94,10 @@ export default command<Options>({
     const wanted = await wantedBy(context, id, options);
     if (options.dryRun) {
       const data = await contain(context, wanted, options, true);
-      const children = await childrenOf(context, data.credential.id);
-      out.result({ ...data, ...(children && { children }) }, () => {
-        out.table(COLUMNS, rowsOf(data, children));
-        out.note(`Nothing was changed. ${counted(data.revoked.length, 'credential')} would end.`);
+      const graph = await graphOf(context, data.credential.id);
+      out.result({ ...data, ...(graph && { children: graph.children }) }, () => {
+        out.table(COLUMNS, rowsOf(data, graph));
+        out.note(`Nothing was changed. ${counted(endingIn(data, graph), 'credential')} would end.`);
         warn(context, data);
       });
       return 0;

@@ -1,6 +1,7 @@
 // Operations on approvals in the gate. Holding a request and using an approval are in gate/hold.ts.
 // Invariants: a member decides once, and only while eligible; a request that has ended cannot be decided;
 // only the requester can cancel.
+
 import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { ApprovalRow, MemberRow } from '../../../db/schema';
@@ -13,16 +14,17 @@ import { APPROVAL_LASTS, approvalShown, mostValid } from '../../../gate/approval
 import { decryptFacts } from '../../../gate/approvals/shown';
 import { type Status, statusNow } from '../../../gate/approvals/state';
 import { approvalWaiters } from '../../../gate/approvals/waiters';
-import type { Fact, Plan } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
-import { quotaRootOf } from '../../../gate/limits/quota-root';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import type { Fact, Plan } from '../../../gate/request/plan';
+import { namedId } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
+import { quotaRootOf } from '../../../gate/rows/quota-root';
 import { iso, isoOrNull } from '../../../http/wire';
 
 const find = ({ core, ask }: Call<unknown>): ApprovalRow | null =>
-  core.rows.get('approval', ask.named.approval as string);
+  core.rows.get('approval', namedId(ask, 'approval'));
 
 /** Whether the caller made the request or is accountable for the credential that made it. */
 const isOwn = ({ caller }: Call<unknown>, row: ApprovalRow): boolean =>

@@ -5,9 +5,9 @@ import { DAY } from '../../../db/rows';
 import { auditCheckpoints } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
 import { refuse } from '../../../errors';
-import { checkpoints, type Statement } from '../../../gate/audit/checkpoints';
-import { locks } from '../../../gate/journal/locks';
+import { checkpoints, type Statement } from '../../../gate/archive/checkpoints';
 import type { Operation, OperationOutcome } from '../../../gate/request/call';
+import { locks } from '../../../gate/request/locks';
 import { fail, ok } from '../../../gate/request/outcome';
 
 /** The most statements that one job signs. */

@@ -1,9 +1,9 @@
 // The histogram of the audit log in the gate: counts the entries in its storage, and says below which
 // sequence D1 holds the rest. Invariant: it counts what the list would show to the caller.
 import { invalid } from '../../../errors';
+import { cutOf } from '../../../gate/archive/gaps';
 import type { Entry } from '../../../gate/audit/entry';
 import type { Filter } from '../../../gate/audit/filter';
-import { cutOf } from '../../../gate/audit/gaps';
 import { rateLimit } from '../../../gate/limits/rate-limit';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';

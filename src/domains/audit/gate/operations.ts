@@ -2,11 +2,11 @@
 // rest.
 
 import { refuse } from '../../../errors';
-import { checkpoints } from '../../../gate/audit/checkpoints';
+import { checkpoints } from '../../../gate/archive/checkpoints';
+import { type Cut, cutOf, type Missing, missingEntries } from '../../../gate/archive/gaps';
+import { archive } from '../../../gate/archive/segments';
 import type { Entry } from '../../../gate/audit/entry';
 import type { Filter } from '../../../gate/audit/filter';
-import { type Cut, cutOf, type Missing, missingEntries } from '../../../gate/audit/gaps';
-import { archive } from '../../../gate/audit/segments';
 import { mirror } from '../../../gate/journal/mirror';
 import { rateLimit } from '../../../gate/limits/rate-limit';
 import type { Operation, OperationOutcome } from '../../../gate/request/call';

@@ -3,14 +3,14 @@
 import { type Caller, reaches } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
+import { type Reading, readers } from '../../../gate/archive/readers';
 import type { Entry } from '../../../gate/audit/entry';
-import { type Reading, readers } from '../../../gate/audit/readers';
 import type { Core } from '../../../gate/core';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
-import { lineageOf } from '../../../gate/identity/lineage';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { slugOf } from '../../../gate/request/target';
+import { namedId, slugOf } from '../../../gate/request/target';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { shows, viewOf } from '../view';
 import { readerOut } from '../wire';
 
@@ -54,10 +54,10 @@ function holderOf(core: Core, id: string, kind: string): Caller | null {
 
 const list: Operation<ReadersInput> = {
   readsLog: true,
-  subject: ({ core, ask }) => ({ resource: core.rows.get('secret', ask.named.secret as string)?.id ?? null }),
+  subject: ({ core, ask }) => ({ resource: core.rows.get('secret', namedId(ask, 'secret'))?.id ?? null }),
   read(call): Outcome {
     const { core, ask, caller, input } = call;
-    const row = core.rows.get('secret', ask.named.secret as string);
+    const row = core.rows.get('secret', namedId(ask, 'secret'));
     if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
     const view = viewOf(caller, (id) => slugOf(core, id));
     const environment = slugOf(core, row.environment_id);

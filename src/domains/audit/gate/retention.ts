@@ -4,13 +4,13 @@ import { mustReachAll } from '../../../auth/authorize';
 import { equal } from '../../../crypto/digest';
 import { DAY } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
-import { checkpoints, type SegmentEnd, type Statement } from '../../../gate/audit/checkpoints';
+import { checkpoints, type SegmentEnd, type Statement } from '../../../gate/archive/checkpoints';
+import { type Cut, cutOf, type Missing, missingEntries } from '../../../gate/archive/gaps';
 import type { Entry } from '../../../gate/audit/entry';
-import { type Cut, cutOf, type Missing, missingEntries } from '../../../gate/audit/gaps';
-import { exportedThrough, noteExported, retentionDays } from '../../../gate/audit/retention';
 import type { Core } from '../../../gate/core';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { exportedThrough, noteExported, retentionDays } from '../../../gate/tasks/retention';
 
 export interface ExportPart {
   cut: Cut | null;

@@ -1,7 +1,7 @@
 // Checks on secrets: rotation, expiry, use and names: facts and `now` in, findings out. Invariant: comparing
 // names with policies takes a bounded number of steps regardless of the policies, in slices; the finding says
 // what was not compared.
-import { dueSince, firstDue, type RotationRule } from '../../../auth/rotation';
+import { dueSince, firstDue, type RotationRule } from '../../../auth/policies/rotation';
 import { DAY } from '../../../db/rows';
 import type { PolicyRow, RotationConfig } from '../../../db/schema';
 import type { Slices } from '../../../http/slices';

@@ -1,8 +1,8 @@
 // Names compared with policies: each name once in a report, wherever it occurs. Invariant: a name whose
 // comparison the report can no longer afford has no verdict.
 import QuickLRU from 'quick-lru';
-import { isFound } from '../../../auth/naming';
-import { appliesTo, matchesName, type PolicyTarget } from '../../../auth/policies';
+import { isFound } from '../../../auth/policies/naming';
+import { appliesTo, matchesName, type PolicyTarget } from '../../../auth/policies/policies';
 import type { NamingConfig, PolicyRow } from '../../../db/schema';
 import { stepsOf } from '../../../gate/approvals/policies';
 import type { Slices } from '../../../http/slices';

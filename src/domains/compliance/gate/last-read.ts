@@ -2,7 +2,7 @@
 // request. A bulk read by a reader limited to some names counts for all names, so a secret reported as unread
 // was certainly not read.
 import type { SecretRow } from '../../../db/schema';
-import { type Reading, readers } from '../../../gate/audit/readers';
+import { type Reading, readers } from '../../../gate/archive/readers';
 import type { Core } from '../../../gate/core';
 
 const newest = (readings: Iterable<Reading>): number | null => {

@@ -13,12 +13,12 @@ import { invalid, type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { accountableFor } from '../../../gate/identity/accountable';
 import { countLive, isAlive, isBlocked } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
-import type { Plan } from '../../../gate/journal/plan';
-import { insertion, type New } from '../../../gate/journal/writes';
 import { wholeQuotas } from '../../../gate/limits/quotas';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
+import { insertion, type New } from '../../../gate/request/writes';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { endIn, shown, type TokenInput } from './credential';
 
 const AGENT_LIVES = 30 * DAY;

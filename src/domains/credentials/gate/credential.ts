@@ -5,6 +5,7 @@ import type { CredentialRow } from '../../../db/schema';
 import { limitsShown } from '../../../gate/identity/limits-shown';
 import { lastUsed } from '../../../gate/limits/last-used';
 import type { Call } from '../../../gate/request/call';
+import { namedId } from '../../../gate/request/target';
 import { scimTokenOut } from '../../scim/wire';
 import { trustOut } from '../../trusts/wire';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from '../wire';
@@ -38,7 +39,7 @@ export function shown(call: Call<unknown>, row: CredentialRow): object {
   });
 }
 
-export const target = (call: Call<unknown>) => call.ask.named.credential as string;
+export const target = (call: Call<unknown>) => namedId(call.ask, 'credential');
 
 export function find(call: Call<unknown>, kind: CredentialKind): CredentialRow | null {
   const row = call.core.rows.get('credential', target(call));

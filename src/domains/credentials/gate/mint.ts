@@ -4,11 +4,11 @@
 import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/identity/accountable';
-import { lineageOf } from '../../../gate/identity/lineage';
-import type { Proposal } from '../../../gate/journal/plan';
-import { insertion } from '../../../gate/journal/writes';
+import { descendants } from '../../../gate/identity/descendants';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
-import { descendants } from '../../../gate/rows/descendants';
+import type { Proposal } from '../../../gate/request/plan';
+import { insertion } from '../../../gate/request/writes';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { isoOrNull } from '../../../http/wire';
 import { awsSessionOut } from '../wire';
 import { aboutToken, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';

@@ -2,10 +2,10 @@
 // is told.
 import { type CredentialRow, parentIdOf } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Proposal } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
+import type { Proposal } from '../../../gate/request/plan';
+import { revision } from '../../../gate/request/writes';
 import { isoOrNull } from '../../../http/wire';
 
 /** `hash`: of the token that the request names; null for the caller's own. */

@@ -1,8 +1,8 @@
 // The events of credentials. Invariant: they follow from the rows that a change writes, never from its route.
 import { isBrief } from '../../../db/credential-kinds';
 import type { Raise } from '../../../gate/core';
-import type { EventType, Raised } from '../../../gate/events/outbox';
 import { credentialData } from '../../../gate/events/raised';
+import type { EventType, Raised } from '../../../gate/outbox';
 
 /**
  * The event of creating or revoking a credential, or of changing a trust. Session tokens and browser sessions

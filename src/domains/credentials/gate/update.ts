@@ -2,8 +2,8 @@
 // caller that expires or depends on another credential cannot extend one that outlives it; a revoked
 // credential and all its descendants are refused from the turn in which its row changes.
 
+import { bindingScopes, isBinding } from '../../../auth/authentication/bindings';
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
-import { bindingScopes, isBinding } from '../../../auth/bindings';
 import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
 import type { CredentialKind } from '../../../db/credential-kinds';
 import type { McpLimits } from '../../../db/mcp-limits';
@@ -18,13 +18,13 @@ import {
 } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { accountableOf, withCaller } from '../../../gate/identity/accountable';
+import { formerSessions } from '../../../gate/identity/former-sessions';
 import { isAlive } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
-import type { Plan } from '../../../gate/journal/plan';
-import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
-import { formerSessions } from '../../../gate/rows/former-sessions';
+import { insertion, revision, rowKeyOf } from '../../../gate/request/writes';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { fresh, maker, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 
@@ -101,9 +101,22 @@ export const accountableAfter = (
 const mayUpdate = (call: Call<UpdateInput>, row: CredentialRow, after: CredentialRow): Refusal | null =>
   // safety: rate-limit-raised-within-permissions
   mayGive(call, row, held(after)) ??
+  mayLift(call, row, after) ??
   (after.rate_limit > row.rate_limit
     ? (mayOutlive(call, row) ?? withinPermissions(call.caller, held(after)))
     : null);
+
+/** 403 for a member who has not confirmed lifting limits of an API key that may then act as an owner. */
+function mayLift({ caller }: Call<unknown>, row: CredentialRow, after: CredentialRow): Refusal | null {
+  const isLifted = row.kind === 'api_key' && isMadeByOwner(row) && !isLess(row, held(after));
+  // safety: lifted-limits-confirmed
+  return isLifted && wouldOwn(caller, held(after)) ? mustBeConfirmed(caller) : null;
+}
+
+/** An API key acts as an owner only as long as owners alone lifted its limits. */
+const ownerAfter = ({ caller }: Call<unknown>, row: CredentialRow, after: CredentialRow) =>
+  // safety: lifted-by-owner
+  row.kind === 'api_key' && !caller.isOwner && !isLess(row, held(after)) ? madeByOwnerColumn(false) : null;
 
 /** 403 if the caller would raise a rate limit that applies to itself. */
 function raisesOwn({ core, caller }: Call<unknown>, row: CredentialRow, rate_limit = 0): Refusal | null {
@@ -160,12 +173,13 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
       const after = { ...row, ...fields };
       // safety: own-rate-limit
       const refused = mayUpdate(call, row, after) ?? raisesOwn(call, row, call.input.rate_limit);
-      if (refused || fields.aws == null)
-        return refused ?? { ...fields, ...accountableAfter(call, row, held(after)) };
+      if (refused) return refused;
+      const updated = { ...fields, ...ownerAfter(call, row, after) };
+      if (fields.aws == null) return { ...updated, ...accountableAfter(call, row, held(after)) };
       // Whoever has the access key has all that the API key holds.
       // safety: access-key-within-permissions
       const exceeds = mayTakeOver(call, row);
-      return exceeds ?? { ...fields, accountable: withCaller(core, caller, accountableOf(core, row)) };
+      return exceeds ?? { ...updated, accountable: withCaller(core, caller, accountableOf(core, row)) };
     },
     change: {
       revises: (call) => unrevoked(call, kind),

@@ -2,22 +2,24 @@
 // member was removed or suspended, so no credential bound to it becomes valid again; a public key never
 // changes and belongs to one device of the organisation. Whether a credential is valid is derived from these
 // rows (`gate/identity/lifetime.ts`).
-import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
+
+import { type PublicKey, thumbprintOf } from '../../../auth/authentication/jwk';
 import { idStart } from '../../../db/ids';
 import { type DeviceRow, isSuspended } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
-import type { Raised } from '../../../gate/events/outbox';
 import { isBlocked } from '../../../gate/identity/lifetime';
-import { insertion, revision } from '../../../gate/journal/writes';
+import type { Raised } from '../../../gate/outbox';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { namedId } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { deviceOut, type Status } from '../wire';
 
 const MOST_DEVICES = 2000;
 
-const target = ({ ask }: Call<unknown>) => ask.named.device as string;
+const target = ({ ask }: Call<unknown>) => namedId(ask, 'device');
 const find = (call: Call<unknown>): DeviceRow | null => call.core.rows.get('device', target(call));
 
 const statusOf = (core: Core, row: DeviceRow): Status => (isBlocked(core, row) ? 'blocked' : 'active');

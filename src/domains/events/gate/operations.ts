@@ -4,10 +4,10 @@
 import { type RowKind, rowKinds } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
 import { listeners } from '../../../gate/events/listeners';
-import type { EventType, StoredEvent } from '../../../gate/events/outbox';
-import { quotaRootOf } from '../../../gate/limits/quota-root';
+import type { EventType, StoredEvent } from '../../../gate/outbox';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { quotaRootOf } from '../../../gate/rows/quota-root';
 import { mostLookedAt, shows, type View, viewOf } from '../view';
 
 interface Asked {

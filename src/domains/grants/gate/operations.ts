@@ -11,13 +11,14 @@ import { accountableFor } from '../../../gate/identity/accountable';
 import { grantScopes, takesGrants } from '../../../gate/identity/caller';
 import { isAlive, isGrantAlive } from '../../../gate/identity/lifetime';
 import { limitsShown } from '../../../gate/identity/limits-shown';
-import { lineageOf } from '../../../gate/identity/lineage';
 import { providerWarning } from '../../../gate/identity/sso';
-import type { Put } from '../../../gate/journal/plan';
-import { insertion } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import type { Put } from '../../../gate/request/plan';
+import { namedId } from '../../../gate/request/target';
+import { insertion } from '../../../gate/request/writes';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { parentOf, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { grantOut } from '../wire';
 
@@ -30,7 +31,7 @@ function shown(call: Call<unknown>, row: GrantRow) {
 }
 
 function find({ core, ask }: Call<unknown>): GrantRow | null {
-  const row = core.rows.get('grant', ask.named.grant as string);
+  const row = core.rows.get('grant', namedId(ask, 'grant'));
   return row && isGrantAlive(core, row) ? row : null;
 }
 

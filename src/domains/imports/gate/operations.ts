@@ -4,15 +4,15 @@
 
 import { type Failure, failure } from '../../../adapters/import/source';
 import { reaches, reasons, stepsFor } from '../../../auth/authorize';
-import type { PolicyTarget } from '../../../auth/policies';
+import type { PolicyTarget } from '../../../auth/policies/policies';
 import type { EnvironmentRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/approvals/hold';
 import { compareAll, violationOf } from '../../../gate/approvals/policies';
 import { namesListed } from '../../../gate/audit/entry';
-import type { Plan, Proposal } from '../../../gate/journal/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { type More, wants } from '../../../gate/request/outcome';
+import type { Plan, Proposal } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
 import { advance, begin, changed, joined, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
 import { limits } from '../../secrets/gate/state';

@@ -1,8 +1,9 @@
 // Which secrets were told to be due for rotation, for which contained credential: each is told once.
 // Invariant: what a root made is told at most as often as its quota says; what was forgotten can be told
 // again.
-import { oldestLeave } from '../../../gate/limits/oldest-leave';
+
 import { part } from '../../../gate/part';
+import { oldestLeave } from '../../../gate/rows/oldest-leave';
 
 export interface Announced {
   /** Which of these secrets were not told yet for a credential. */

@@ -3,18 +3,18 @@
 // own row; a caller cannot contain its own lineage; a dry run is refused as the containment would be, and
 // changes nothing.
 
+import type { TokenRef } from '../../../auth/authentication/token';
 import { contains } from '../../../auth/globs';
 import { covers } from '../../../auth/scopes';
-import type { TokenRef } from '../../../auth/token';
 import { fromD1, macOf } from '../../../db/rows';
 import { type CredentialRow, credentials } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { callerOf } from '../../../gate/identity/caller';
-import { lineageOf } from '../../../gate/identity/lineage';
-import type { Plan } from '../../../gate/journal/plan';
-import { portion, revision, rowKeyOf } from '../../../gate/journal/writes';
+import { formerSessions } from '../../../gate/identity/former-sessions';
 import type { Call, Operation } from '../../../gate/request/call';
-import { formerSessions } from '../../../gate/rows/former-sessions';
+import type { Plan } from '../../../gate/request/plan';
+import { portion, revision, rowKeyOf } from '../../../gate/request/writes';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { allLinks } from '../../shares/gate/links';
 import { independentOf, isLiving, ownOf } from './descent';
 import { contained, incidentOf, recordedIn } from './record';

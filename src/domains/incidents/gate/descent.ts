@@ -2,13 +2,15 @@
 // in which browser session, and those revoked together. The preview, the graph and the report all walk here.
 // Invariants: what the caller's own lineage created is reached only on another way; a walk yields between its
 // steps, and says so if it is incomplete.
+
 import { idStart } from '../../../db/ids';
 import type { Core } from '../../../gate/core';
+import { descendants } from '../../../gate/identity/descendants';
 import { isAlive } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
 import type { Call } from '../../../gate/request/call';
+import { namedId } from '../../../gate/request/target';
 import { pause } from '../../../gate/request/yielding';
-import { descendants } from '../../../gate/rows/descendants';
+import { lineageOf } from '../../../gate/rows/lineage';
 
 /** A credential below another one. */
 export interface Descendant {
@@ -36,7 +38,7 @@ const MOST_OTHERS = 100_000;
 const AT_ONCE = 20;
 
 /** The credential that is to be contained. */
-export const target = (call: Call<unknown>): string => call.ask.named.credential as string;
+export const target = (call: Call<unknown>): string => namedId(call.ask, 'credential');
 
 /** The caller's credential and its lineage: a containment spares them. */
 export const ownOf = ({ core, caller }: Call<unknown>): Set<string> => {

@@ -16,10 +16,10 @@ import type { Core } from '../../../gate/core';
 import { callerOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
 import { limitsShown } from '../../../gate/identity/limits-shown';
-import { lineageOf } from '../../../gate/identity/lineage';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { MOST_ENVIRONMENTS } from '../../../gate/request/target';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { isoOrNull } from '../../../http/wire';
 import { endingOf, isLiving, target } from './descent';
 

@@ -1,13 +1,15 @@
 // Operations on incidents in the gate: list, show and change. Invariant: names of members and passkeys are
 // shown only to callers who may list members.
+
 import { covers } from '../../../auth/scopes';
 import { idPrefixes } from '../../../db/ids';
 import type { IncidentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import type { ListInput } from '../../../gate/rows/listing';
+import { namedId } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { incidentOut } from '../wire';
 import { recentOf } from './recent';
 
@@ -20,7 +22,7 @@ export interface ShownIncident {
 }
 
 const find = ({ core, ask }: Call<unknown>): IncidentRow | null =>
-  core.rows.get('incident', ask.named.incident as string);
+  core.rows.get('incident', namedId(ask, 'incident'));
 
 /** Newest first. */
 const list: Operation<ListInput & { status: IncidentRow['status'] | null; credential: string | null }> = {

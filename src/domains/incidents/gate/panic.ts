@@ -4,9 +4,9 @@
 // the panic itself; of a calling browser session, only the JWT of the request stays valid, so a stolen cookie
 // or another JWT does not.
 import type { CredentialRow, OrgRow } from '../../../db/schema';
-import type { Plan, Put } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { Plan, Put } from '../../../gate/request/plan';
+import { revision } from '../../../gate/request/writes';
 import { iso } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';
 import { shown, type TokenInput } from '../../credentials/gate/credential';

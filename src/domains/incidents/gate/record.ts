@@ -7,10 +7,10 @@ import type { Caller } from '../../../auth/authorize';
 import { newId } from '../../../db/ids';
 import type { Contained, IncidentRow, Requester } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
-import type { Plan } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
-import { quotaRootOf } from '../../../gate/limits/quota-root';
 import type { Call } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
+import { insertion, revision } from '../../../gate/request/writes';
+import { quotaRootOf } from '../../../gate/rows/quota-root';
 
 /** The most incidents of an organisation, and of those that one root opened. */
 export const incidentQuotas = { org: 1000, root: 250 };

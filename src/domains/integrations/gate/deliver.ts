@@ -6,7 +6,7 @@ import type { IntegrationRow } from '../../../db/schema';
 import type { Attempt, Taken } from '../../../delivery/gate/attempts';
 import { deliveries } from '../../../delivery/gate/deliveries';
 import { ATTENDED } from '../../../delivery/gate/task';
-import { alwaysNotified } from '../../../gate/events/outbox';
+import { alwaysNotified } from '../../../gate/outbox';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { LONGEST_PERMIT, permits } from '../../../gate/request/permits';

@@ -7,17 +7,17 @@ import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { bringers, withTies } from '../../../gate/approvals/ties';
 import { markOfAgent } from '../../../gate/identity/accountable';
-import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, found, type Outcome, ok, wants } from '../../../gate/request/outcome';
-import { environmentOf, slugOf } from '../../../gate/request/target';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { environmentOf, namedId, slugOf } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { mayRead, reachOf, storerOf } from '../../syncs/gate/select';
 import { integrationOut } from '../wire';
 import { deliver } from './deliver';
 import { environmentsSeen, mayChange, sees } from './reach';
 
-const target = ({ ask }: Call<unknown>) => ask.named.integration as string;
+const target = ({ ask }: Call<unknown>) => namedId(ask, 'integration');
 
 /** A connection that the caller may know. */
 const known = ({ core, caller, need }: Call<unknown>, id: string): IntegrationRow | null => {

@@ -4,13 +4,13 @@
 // not cause more to send.
 import type { LogStreamRow } from '../../../db/schema';
 import { ATTENDED } from '../../../delivery/gate/task';
+import { cutOf, type Missing, missingEntries } from '../../../gate/archive/gaps';
 import type { Entry } from '../../../gate/audit/entry';
-import { cutOf, type Missing, missingEntries } from '../../../gate/audit/gaps';
 import type { Core } from '../../../gate/core';
-import { revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { LONGEST_PERMIT, permits } from '../../../gate/request/permits';
+import { revision, rowKeyOf } from '../../../gate/request/writes';
 import { positionMac, restore } from './positions';
 import { type Failure, MINUTE, MOST_BATCH, type StreamState, states } from './states';
 import { dueAt, heldUntil, settle, targetOf, tell } from './task';

@@ -7,8 +7,8 @@ import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
 import type { Call } from '../../../gate/request/call';
+import { lineageOf } from '../../../gate/rows/lineage';
 
 const SCOPES = ['audit:read', 'webhooks:write'] as const;
 

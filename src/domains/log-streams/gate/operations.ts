@@ -1,21 +1,23 @@
 // Operations on log streams in the gate. Invariants: the gate has targets and credentials only as ciphertext;
 // nobody can make a stream skip an entry.
+
 import { idStart } from '../../../db/ids';
 import type { LogStreamKind, LogStreamRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { cutOf } from '../../../gate/audit/gaps';
+import { cutOf } from '../../../gate/archive/gaps';
 import type { Core } from '../../../gate/core';
-import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, type Outcome, ok, wants } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { namedId } from '../../../gate/request/target';
+import { insertion, revision, rowKeyOf } from '../../../gate/request/writes';
 import { logStreamOut } from '../wire';
 import { deliver, disable } from './deliver';
 import { mayRun, whole } from './maker';
 import { positionMac, restore } from './positions';
 import { MOST_DRAINS, states } from './states';
 
-const target = ({ ask }: Call<unknown>): string => ask.named.log_stream as string;
+const target = ({ ask }: Call<unknown>): string => namedId(ask, 'log_stream');
 const find = (call: Call<unknown>): LogStreamRow | null => call.core.rows.get('log_stream', target(call));
 
 const shown = (core: Core, row: LogStreamRow) => {

@@ -5,7 +5,7 @@
 import type { LogStreamKind, LogStreamRow } from '../../../db/schema';
 import { ATTENDED } from '../../../delivery/gate/task';
 import type { Core, RowChange } from '../../../gate/core';
-import type { EventType } from '../../../gate/events/outbox';
+import type { EventType } from '../../../gate/outbox';
 import { part } from '../../../gate/part';
 import { mayRun } from './maker';
 import { store } from './positions';

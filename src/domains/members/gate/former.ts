@@ -6,9 +6,9 @@ import { idOf, idPrefixes } from '../../../db/ids';
 import type { FormerMemberRow, MemberRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
-import type { Put } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { Put } from '../../../gate/request/plan';
+import { insertion, revision } from '../../../gate/request/writes';
 
 /** The most rows that are looked through at once. */
 const AT_ONCE = 500;

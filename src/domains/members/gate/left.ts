@@ -5,11 +5,11 @@ import { utf8 } from '../../../crypto/bytes';
 import type { CredentialRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
+import { descendants } from '../../../gate/identity/descendants';
 import { isAlive } from '../../../gate/identity/lifetime';
-import type { Put } from '../../../gate/journal/plan';
-import { portion, revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
-import { descendants } from '../../../gate/rows/descendants';
+import type { Put } from '../../../gate/request/plan';
+import { portion, revision } from '../../../gate/request/writes';
 
 /** Live credentials that a member created, without session tokens and browser sessions. */
 export function madeBy(core: Core, member: string): CredentialRow[] {

@@ -7,7 +7,7 @@ import type { Core } from '../../../gate/core';
 import { limitsShown } from '../../../gate/identity/limits-shown';
 import { actingMembers } from '../../../gate/identity/members';
 import type { Call } from '../../../gate/request/call';
-import { environmentOf } from '../../../gate/request/target';
+import { environmentOf, namedId } from '../../../gate/request/target';
 import { memberOut } from '../wire';
 
 /** A member as shown to callers. */
@@ -42,7 +42,7 @@ export const isTaken = (core: Core, email: string, by: string) => {
 };
 
 export const find = ({ core, ask }: Call<unknown>): MemberRow | null =>
-  core.rows.get('member', ask.named.member as string);
+  core.rows.get('member', namedId(ask, 'member'));
 
 export const isLastOwner = (core: Core, row: MemberRow) =>
   row.role === 'owner' && ownersOf(core).every(({ id }) => id === row.id);

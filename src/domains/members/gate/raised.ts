@@ -1,9 +1,9 @@
 // The events of members. Invariant: they follow from the rows that a change writes or removes, never from its
 // route.
-import { hasMoved } from '../../../auth/effects';
+import { hasMoved } from '../../../auth/policies/effects';
 import { isSuspended } from '../../../db/schema';
 import type { Raise } from '../../../gate/core';
-import type { EventType, Raised } from '../../../gate/events/outbox';
+import type { EventType, Raised } from '../../../gate/outbox';
 import { slugOf } from '../../../gate/request/target';
 import { leftInEvent } from './left';
 

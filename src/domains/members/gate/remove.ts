@@ -6,9 +6,10 @@ import type { CredentialRow, MemberRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { keeperOf, kept } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
-import type { Plan, Put } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { Plan, Put } from '../../../gate/request/plan';
+import { namedId } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { remembering } from './former';
 import { leaving, madeBy, mayRevoke } from './left';
 import { find, isLastOwner } from './member';
@@ -16,7 +17,7 @@ import { mayEnd } from './suspend';
 
 /** A removed member may have left more credentials than one request can revoke. */
 const isLeft = ({ core, ask, input }: Call<{ revoke: boolean }>, made: readonly CredentialRow[]) =>
-  input.revoke && made.length > 0 && core.rows.isBuried('member', ask.named.member as string);
+  input.revoke && made.length > 0 && core.rows.isBuried('member', namedId(ask, 'member'));
 
 export const remove: Operation<{ revoke: boolean }> = {
   reach: mayEnd,
@@ -26,7 +27,7 @@ export const remove: Operation<{ revoke: boolean }> = {
     plan(call, now) {
       const { core, ask } = call;
       const row = find(call);
-      const made = madeBy(core, ask.named.member as string);
+      const made = madeBy(core, namedId(ask, 'member'));
       if (!row && !isLeft(call, made)) return refuse('NOT_FOUND');
       if (row && isLastOwner(core, row)) return refuse('LAST_OWNER');
       const left = leaving(call, made, now);

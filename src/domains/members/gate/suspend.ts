@@ -9,10 +9,10 @@ import { type CredentialRow, isSuspended, type MemberRow } from '../../../db/sch
 import { refuse } from '../../../errors';
 import { bringers, withTies } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
-import type { Put } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
+import { descendants } from '../../../gate/identity/descendants';
 import type { Call, Operation } from '../../../gate/request/call';
-import { descendants } from '../../../gate/rows/descendants';
+import type { Put } from '../../../gate/request/plan';
+import { revision } from '../../../gate/request/writes';
 import { leaving, madeBy, mayRevoke } from './left';
 import { find, isLastOwner, noEnrolment, shown } from './member';
 

@@ -2,16 +2,16 @@
 // somebody else has serves only for the role that they gave, where they gave it.
 
 import { mustBeConfirmed } from '../../../auth/authorize';
-import { hasMoved } from '../../../auth/effects';
+import { hasMoved } from '../../../auth/policies/effects';
 import { mayChangeMember, mayGiveRole, type Position } from '../../../auth/roles';
 import type { MemberRow, Role } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { listInWords } from '../../../gate/approvals/shown';
 import { bringers, withTies } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
-import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { slugOf } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { distinct, find, idsOf, isLastOwner, isTaken, noEnrolment, shown } from './member';
 

@@ -4,10 +4,10 @@
 import { namesHeld, reaches, reachesEnvironment } from '../../../auth/authorize';
 import type { EnvironmentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, found, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { prefixesOf } from '../../secrets/gate/selection';
 import { environmentOut } from '../wire';
 import { whole } from './unlimited-callers';

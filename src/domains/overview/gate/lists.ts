@@ -4,9 +4,9 @@ import { fullNeed, type Need } from '../../../auth/actions';
 import { mayAct } from '../../../auth/authorize';
 import { ApiError } from '../../../errors';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { type Outcome, refusalOf } from '../../../gate/request/outcome';
 import type { Walk } from '../../../gate/request/progress';
-import type { ListInput } from '../../../gate/rows/listing';
 
 /** The cost of one page of a list in matching steps: it examines up to 1,000 rows. */
 const PAGE_COST = 1_000_000;

@@ -7,9 +7,10 @@ import { withinPermissions } from '../../../auth/delegation';
 import { wantedOfRole } from '../../../auth/roles';
 import type { MemberRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { namedId } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import type { Registered } from '../webauthn';
 import { passkeyOut } from '../wire';
 
@@ -21,12 +22,12 @@ export interface PasskeyInput extends Registered {
 }
 
 const target = (call: Call<unknown>): MemberRow | null =>
-  call.core.rows.get('member', call.ask.named.member ?? '');
+  call.core.rows.get('member', namedId(call.ask, 'member'));
 const isOwn = (call: Call<unknown>) =>
   call.ask.named.member === call.caller.id && call.caller.kind === 'member';
 
 function find(call: Call<unknown>): PasskeyRow | null {
-  const id = call.ask.named.passkey ?? '';
+  const id = namedId(call.ask, 'passkey');
   const row = call.core.rows.get('passkey', id);
   return row && row.member_id === call.ask.named.member ? row : null;
 }
@@ -57,9 +58,7 @@ const list: Operation<{ limit: number; after: string | null }> = {
   read(call): Outcome {
     const { input } = call;
     if (!target(call)) return fail(refuse('NOT_FOUND'));
-    const rows = passkeysOf(call, call.ask.named.member as string).filter(
-      ({ id }) => id > (input.after ?? ''),
-    );
+    const rows = passkeysOf(call, namedId(call.ask, 'member')).filter(({ id }) => id > (input.after ?? ''));
     const items = rows.slice(0, input.limit);
     return ok({ items: items.map(passkeyOut), next: rows.length > input.limit ? items.at(-1)?.id : null });
   },

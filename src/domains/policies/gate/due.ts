@@ -4,7 +4,7 @@
 // next, so an interrupted run neither skips nor repeats a secret; a value is replaced only if the policy and
 // the secret allow it and this service generated it.
 
-import { dueSince, firstDue, type RotationRule } from '../../../auth/rotation';
+import { dueSince, firstDue, type RotationRule } from '../../../auth/policies/rotation';
 import { canGenerate } from '../../../crypto/generate';
 import { newId } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
@@ -13,8 +13,9 @@ import { policiesOf } from '../../../gate/approvals/policies';
 import { SYSTEM_ACTOR } from '../../../gate/audit/entry';
 import type { Core, Follow } from '../../../gate/core';
 import { secretData } from '../../../gate/events/raised';
-import { agentOf, type Doer } from '../../../gate/identity/accountable';
+import { agentOf } from '../../../gate/identity/accountable';
 import { WINDOW } from '../../../gate/limits/rate-limit';
+import type { Doer } from '../../../gate/request/plan';
 import { slugOf } from '../../../gate/request/target';
 import { beginTurn, TurnSpent } from '../../../gate/request/yielding';
 import { rotations } from './due-rotations';

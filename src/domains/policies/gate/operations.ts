@@ -10,11 +10,11 @@ import type { Core } from '../../../gate/core';
 import { markOfAgent } from '../../../gate/identity/accountable';
 import { limitsShown } from '../../../gate/identity/limits-shown';
 import { providerWarning } from '../../../gate/identity/sso';
-import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found } from '../../../gate/request/outcome';
-import { environmentOf } from '../../../gate/request/target';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { environmentOf, namedId } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { type ConfigInput, kindOf, policyOut, type Selectors } from '../wire';
 import { rotationOperations } from './rotation-operations';
@@ -26,7 +26,7 @@ import { violations } from './violations';
  */
 const MOST_WIDTH = 2000;
 
-const target = ({ ask }: Call<unknown>) => ask.named.policy as string;
+const target = ({ ask }: Call<unknown>) => namedId(ask, 'policy');
 export const find = (call: Call<unknown>): PolicyRow | null => call.core.rows.get('policy', target(call));
 function shown(call: Call<unknown>, row: PolicyRow) {
   const { environments, secrets } = limitsShown(call, { environments: row.environments, secrets: row.names });

@@ -2,15 +2,15 @@
 // for a disabled policy, to show whom it would affect. Invariant: a caller sees only secrets that it may
 // list.
 import { reaches, stepsFor } from '../../../auth/authorize';
-import { isFound } from '../../../auth/naming';
-import { appliesTo } from '../../../auth/policies';
+import { isFound } from '../../../auth/policies/naming';
+import { appliesTo } from '../../../auth/policies/policies';
 import type { NamingConfig, SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { stepsOf } from '../../../gate/approvals/policies';
 import type { Operation } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { slugOf } from '../../../gate/request/target';
-import type { ListInput } from '../../../gate/rows/listing';
+import { namedId, slugOf } from '../../../gate/request/target';
 
 /** Rows and matching steps per page. A page may be short or empty without being the last one. */
 const LOOKED_AT = 1000;
@@ -20,7 +20,7 @@ const LISTS = ['secrets:list', 'secrets:read'];
 export const violations: Operation<ListInput> = {
   read(call): Outcome {
     const { core, ask, caller, input } = call;
-    const policy = core.rows.get('policy', ask.named.policy as string);
+    const policy = core.rows.get('policy', namedId(ask, 'policy'));
     if (!policy) return fail(refuse('NOT_FOUND'));
     if (policy.kind !== 'naming')
       return fail(refuse('CONFLICT', { message: 'Only a naming policy has violations.' }));

@@ -5,8 +5,8 @@ import { mayReach } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Subject } from '../../../gate/audit/entry';
-import type { Plan } from '../../../gate/journal/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
 import {
   advance,

@@ -1,7 +1,7 @@
 // Scans the files of one request. Invariants: a finding contains the position of a credential and never the
 // credential itself; the work is bounded for any input.
-import { readDeviceCode, readRefreshToken } from '../../../auth/proofs';
-import { ANY_TOKEN, readAnyToken } from '../../../auth/token';
+import { readDeviceCode, readRefreshToken } from '../../../auth/authentication/proofs';
+import { ANY_TOKEN, readAnyToken } from '../../../auth/authentication/token';
 import { sha256 } from '../../../crypto/digest';
 import type { FoundToken } from '../payloads';
 import { type Candidate, candidatesOf } from './candidates';

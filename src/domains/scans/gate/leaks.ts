@@ -1,8 +1,8 @@
 // Where a stored value was found in the last day, so a leak is reported once a day per place. Invariant: a
 // place is a keyed digest, which reveals neither text nor path.
 import { DAY } from '../../../db/rows';
-import { oldestLeave } from '../../../gate/limits/oldest-leave';
 import { part } from '../../../gate/part';
+import { oldestLeave } from '../../../gate/rows/oldest-leave';
 
 export interface Leaks {
   /** Records places of a secret's value that a root found. Returns how many of them are new today. */

@@ -3,13 +3,13 @@
 // treated as non-existent; a leak event is written in the same turn as the audit entry of the scan.
 import { mayAct, reaches, reasons, stepsFor } from '../../../auth/authorize';
 import { mayReveal } from '../../../gate/approvals/hold';
-import type { Raised } from '../../../gate/events/outbox';
 import { isAlive } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
-import { quotaRootOf } from '../../../gate/limits/quota-root';
+import type { Raised } from '../../../gate/outbox';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok, wants } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
+import { lineageOf } from '../../../gate/rows/lineage';
+import { quotaRootOf } from '../../../gate/rows/quota-root';
 import { readableVersion } from '../../secrets/rules';
 import { allLinks, shownBy } from '../../shares/gate/links';
 import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../payloads';

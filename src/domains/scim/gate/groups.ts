@@ -2,15 +2,17 @@
 // made or that the connection of its token maps, and in them only its own hold on memberships; a person whom
 // a person or a claim of single sign-on added stays; of a mapped team it changes nothing else; other teams
 // are shown without members; a role is given only by a mapping of the connection.
+
 import { idStart } from '../../../db/ids';
 import type { MemberRow, SsoConnectionRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { isApprovingTeam, withTies } from '../../../gate/approvals/ties';
-import type { Plan, Put } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
+import { membershipId, membersOfTeam } from '../../../gate/identity/team-members';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { membershipId, membersOfTeam } from '../../../gate/rows/team-members';
+import type { Plan, Put } from '../../../gate/request/plan';
+import { namedId } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { bringing, repositioned } from '../../sso-signin/gate/given';
 import { giveRole, isMadeFor, mappedGroupOf, scimGroupsOf } from '../../sso-signin/gate/groups';
 import { MOST_TEAMS_OF_ONE, ofTeam } from '../../teams/gate/operations';
@@ -42,8 +44,7 @@ const isFilled = (call: Call<unknown>, team: TeamRow): boolean =>
 /** The name by which the provider knows a team. */
 const nameOf = (call: Call<unknown>, team: TeamRow): string => mappedOf(call, team) ?? team.name;
 
-const find = ({ core, ask }: Call<unknown>): TeamRow | null =>
-  core.rows.get('team', ask.named.team as string);
+const find = ({ core, ask }: Call<unknown>): TeamRow | null => core.rows.get('team', namedId(ask, 'team'));
 
 const heldBy = ({ core }: Call<unknown>, team: string) =>
   membersOfTeam(core, team).filter(({ held_by }) => held_by?.includes('scim'));

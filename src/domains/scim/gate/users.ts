@@ -10,10 +10,11 @@ import { type Refusal, refuse } from '../../../errors';
 import { withTies } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
 import { actingMembers } from '../../../gate/identity/members';
-import type { Plan, Put } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import type { Plan, Put } from '../../../gate/request/plan';
+import { namedId } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { formerAt, remembering } from '../../members/gate/former';
 import { leaving, madeBy } from '../../members/gate/left';
 import { isTaken } from '../../members/gate/member';
@@ -76,7 +77,7 @@ export function seen(call: Call<unknown>): MemberRow[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-export function findUser(call: Call<unknown>, id = call.ask.named.member as string): MemberRow | null {
+export function findUser(call: Call<unknown>, id = namedId(call.ask, 'member')): MemberRow | null {
   const row = call.core.rows.get('member', id);
   return row && isSeen(call.core, tokenOf(call), row) ? row : null;
 }

@@ -7,10 +7,10 @@ import { RESTORABLE } from '../../../db/rows';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/approvals/hold';
-import type { Plan } from '../../../gate/journal/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { wants } from '../../../gate/request/outcome';
-import { environmentOf, slugOf } from '../../../gate/request/target';
+import type { Plan } from '../../../gate/request/plan';
+import { environmentOf, namedId, slugOf } from '../../../gate/request/target';
 import { linksOf } from '../../shares/gate/links';
 import { type EncryptedValue, etagOf, preconditionFailed, readable, readableVersion } from '../rules';
 import { secretOut } from '../wire';
@@ -18,7 +18,7 @@ import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock, withAud
 import { aboutSecret } from './state';
 import { versionOf } from './versions';
 
-const target = (call: Call<unknown>) => call.ask.named.secret as string;
+const target = (call: Call<unknown>) => namedId(call.ask, 'secret');
 const kept = (call: Call<unknown>) => keptOf(call, call.core.rows.get('secret', target(call)));
 
 interface CreateInput {
@@ -76,7 +76,7 @@ export interface UpdateInput {
 export const update: Operation<UpdateInput> = {
   subject: aboutSecret,
   authorize({ core, ask, need, caller, input }) {
-    const row = core.rows.get('secret', ask.named.secret as string);
+    const row = core.rows.get('secret', namedId(ask, 'secret'));
     if (input.name === null || !row) return null;
     return mayReach(caller, need, {
       environment: row.environment_id,

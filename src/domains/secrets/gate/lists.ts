@@ -12,7 +12,7 @@ import { environmentOf, MOST_ENVIRONMENTS, slugOf } from '../../../gate/request/
 import { rotationOf } from '../../policies/gate/due';
 import { statusOf } from '../rules';
 import { rotationOut, secretOut } from '../wire';
-import { type Below, below, type Place, reader } from './folders';
+import { type Below, below, type Place, reader } from './folders/folders';
 import { unknownEnvironment } from './reads';
 import { prefixesOf } from './selection';
 

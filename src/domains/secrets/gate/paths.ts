@@ -11,13 +11,13 @@ import type { EnvironmentRow, ReservedSecretRow, SecretRow, VersionRow } from '.
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/approvals/hold';
 import { caughtUp } from '../../../gate/journal/mirror';
-import type { Plan, Proposal } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import { part } from '../../../gate/part';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { isRefusal } from '../../../gate/request/call';
 import { fail, ok, wants } from '../../../gate/request/outcome';
-import { environmentOf, slugOf } from '../../../gate/request/target';
+import type { Plan, Proposal } from '../../../gate/request/plan';
+import { environmentOf, namedId, slugOf } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { iso } from '../../../http/wire';
 import { LEASE_SECONDS } from '../../orgs/wire';
 import { RESERVED } from '../rows';
@@ -46,7 +46,7 @@ export interface Place {
 
 export function placeOf({ core, ask }: Call<unknown>, now = core.now()): Place {
   const environment = environmentOf(core, ask.named.environment);
-  const name = ask.named.name ?? '';
+  const name = namedId(ask, 'name');
   if (!environment || name === '') return { environment, live: null, deleted: null, reserved: null };
   const live = core.rows.find('secret', environment.id, name);
   const was = live ? null : core.rows.deleted(environment.id, name);
@@ -84,7 +84,7 @@ export const about = (call: Call<unknown>): Partial<ReturnType<typeof subjectOf>
 export const nameLockOf = (call: Call<unknown>): string[] => {
   const { environment, live, deleted } = placeOf(call);
   const row = live ?? deleted;
-  return [nameLock(environment?.id ?? '', call.ask.named.name ?? ''), ...(row ? [row.id] : [])];
+  return [nameLock(environment?.id ?? '', namedId(call.ask, 'name')), ...(row ? [row.id] : [])];
 };
 
 // ---------------------------------------------------------------- reading
@@ -240,7 +240,7 @@ function planOfWrite(call: Call<WriteInput>, now: number, left: Locked | null): 
     if (input.value === null || isUsedId(core, input.id)) return encryptAgain(call, null, null, now);
     const fields = {
       id: input.id,
-      name: ask.named.name as string,
+      name: namedId(ask, 'name'),
       type: input.is_text ? ('generic' as const) : ('json' as const),
       description: null,
       tags: reserved?.tags ?? {},

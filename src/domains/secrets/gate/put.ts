@@ -3,9 +3,9 @@
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { matchesETag } from '../../../etag';
-import type { Proposal } from '../../../gate/journal/plan';
 import type { Call, Operation } from '../../../gate/request/call';
-import { environmentOf } from '../../../gate/request/target';
+import type { Proposal } from '../../../gate/request/plan';
+import { environmentOf, namedId } from '../../../gate/request/target';
 import { type EncryptedValue, etagOf, preconditionFailed } from '../rules';
 import { amend, type UpdateInput } from './changes';
 import { begin, encryptFor, isUsedId, type Kept, keptOf, nameLock } from './plans';
@@ -22,7 +22,7 @@ function find({ core, ask }: Call<PutInput>) {
   const environment = environmentOf(core, ask.named.environment);
   return {
     environment,
-    row: environment && core.rows.find('secret', environment.id, ask.named.name as string),
+    row: environment && core.rows.find('secret', environment.id, namedId(ask, 'name')),
   };
 }
 
@@ -43,7 +43,7 @@ export const put: Operation<PutInput> = {
   change: {
     locks(call) {
       const { environment, row } = find(call);
-      return [nameLock(environment?.id ?? '', call.ask.named.name as string), ...(row ? [row.id] : [])];
+      return [nameLock(environment?.id ?? '', namedId(call.ask, 'name')), ...(row ? [row.id] : [])];
     },
     async locked(call) {
       const { row } = find(call);
@@ -69,7 +69,7 @@ export const put: Operation<PutInput> = {
         auto_rotate,
         ...input.fields,
       };
-      return begin(call, environment, { id, name: ask.named.name as string, ...fields }, value, ttl, now);
+      return begin(call, environment, { id, name: namedId(ask, 'name'), ...fields }, value, ttl, now);
     },
   },
 };

@@ -3,8 +3,8 @@
 import type { Action } from '../../../auth/actions';
 import type { SecretRow } from '../../../db/schema';
 import type { Raise } from '../../../gate/core';
-import type { Raised } from '../../../gate/events/outbox';
 import { secretData } from '../../../gate/events/raised';
+import type { Raised } from '../../../gate/outbox';
 
 /** Actions whose new value is a rotation; any other new value is an update. */
 const ROTATING: ReadonlySet<Action> = new Set([

@@ -5,10 +5,10 @@ import { reaches } from '../../../auth/authorize';
 import type { SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { isNotModified } from '../../../etag';
+import { ciphertexts } from '../../../gate/journal/ciphertexts';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
-import { environmentOf, slugOf } from '../../../gate/request/target';
-import { ciphertexts } from '../../../gate/rows/ciphertexts';
+import { environmentOf, namedId, slugOf } from '../../../gate/request/target';
 import { type Delivered, etagOf, hasVersion, type Readable, readable, revokedVersion } from '../rules';
 import { subjectOf } from './state';
 import { keep, versionOf } from './versions';
@@ -91,11 +91,11 @@ export async function read(
 }
 
 const byId = ({ core, ask }: Call<unknown>): SecretRow | null =>
-  core.rows.get('secret', ask.named.secret as string);
+  core.rows.get('secret', namedId(ask, 'secret'));
 
 export function byName({ core, ask }: Call<unknown>): SecretRow | null {
   const environment = environmentOf(core, ask.named.environment);
-  return environment && core.rows.find('secret', environment.id, ask.named.name as string);
+  return environment && core.rows.find('secret', environment.id, namedId(ask, 'name'));
 }
 
 /** Adds the version that is read. */
@@ -128,7 +128,7 @@ const MOST_SHOWN = 5;
  * environments, it lists those where the caller may list or read the name.
  */
 function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
-  const name = ask.named.name as string;
+  const name = namedId(ask, 'name');
   const environment = environmentOf(core, ask.named.environment);
   if (!environment) return unknownEnvironment(ask.named.environment);
   const hasIt = (id: string) => core.rows.find('secret', id, name) !== null;

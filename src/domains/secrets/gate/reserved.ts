@@ -1,11 +1,13 @@
 // Names that have no value yet: with tags that came before it, or a secret that a client of AWS created
 // without one. Invariant: a name has one such row, which counts as a secret.
+
 import { newId } from '../../../db/ids';
 import type { EnvironmentRow, ReservedSecretRow } from '../../../db/schema';
 import type { Refusal } from '../../../errors';
-import type { Plan } from '../../../gate/journal/plan';
-import { insertion } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
+import { namedId } from '../../../gate/request/target';
+import { insertion } from '../../../gate/request/writes';
 import { limits } from './state';
 
 type Fields = Pick<ReservedSecretRow, 'tags'> &
@@ -21,7 +23,7 @@ export function reserve(
   const { core, ask, caller } = call;
   const limit = limits(core, 0, 1);
   if (limit) return limit;
-  const name = ask.named.name as string;
+  const name = namedId(ask, 'name');
   const old = core.rows.find('reserved_secret', environment.id, name);
   const put = insertion(call, 'reserved_secret', {
     org_id: ask.org,

@@ -5,7 +5,7 @@ import type { Subject } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { wholeQuotas } from '../../../gate/limits/quotas';
 import type { Call } from '../../../gate/request/call';
-import { slugOf } from '../../../gate/request/target';
+import { namedId, slugOf } from '../../../gate/request/target';
 
 /** The secret in an audit entry. */
 export const subjectOf = (
@@ -20,7 +20,7 @@ export const subjectOf = (
 
 /** The same for the secret whose id is in the path. */
 export function aboutSecret({ core, ask }: Call<unknown>): Partial<Subject> {
-  const row = core.rows.get('secret', ask.named.secret as string);
+  const row = core.rows.get('secret', namedId(ask, 'secret'));
   return row ? subjectOf(core, row) : {};
 }
 

@@ -9,12 +9,13 @@ import { sqlite } from '../../../db/statements';
 import { ApiError, refuse } from '../../../errors';
 import { reportViolation } from '../../../gate/audit/integrity';
 import type { Core } from '../../../gate/core';
+import { ciphertexts } from '../../../gate/journal/ciphertexts';
 import { caughtUp } from '../../../gate/journal/mirror';
 import { journal } from '../../../gate/journal/records';
-import { rowKeyOf } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { ciphertexts } from '../../../gate/rows/ciphertexts';
+import { namedId } from '../../../gate/request/target';
+import { rowKeyOf } from '../../../gate/request/writes';
 import { hasVersion } from '../rules';
 import { versionOut } from '../wire';
 
@@ -180,7 +181,7 @@ export async function historyOf(
 export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
   const { core, ask, input } = call;
   await caughtUp(core);
-  const row = core.rows.get('secret', ask.named.secret as string);
+  const row = core.rows.get('secret', namedId(ask, 'secret'));
   if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
   const newest = Math.min(row.version, input.after === null ? row.version : Number(input.after) - 1);
   const found = await historyOf(call, row, newest, input.limit);

@@ -5,9 +5,9 @@ import type { SecretRow, ShareRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { hasMemberEnded } from '../../../gate/identity/members';
-import type { Put } from '../../../gate/journal/plan';
-import { insertion } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
+import type { Put } from '../../../gate/request/plan';
+import { insertion } from '../../../gate/request/writes';
 import { readableVersion } from '../../secrets/rules';
 
 /** How many links an organisation can have: see gate/quotas.ts. */

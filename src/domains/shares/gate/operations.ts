@@ -10,12 +10,12 @@ import type { Grantee, GrantRow, SecretRow, ShareRow, VersionRow } from '../../.
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { isGrantAlive } from '../../../gate/identity/lifetime';
-import type { Plan, Proposal } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, type More, ok, wants } from '../../../gate/request/outcome';
-import { slugOf } from '../../../gate/request/target';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import type { Plan, Proposal } from '../../../gate/request/plan';
+import { namedId, slugOf } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { iso } from '../../../http/wire';
 import { within } from '../../credentials/gate/create';
 import { granting, permissionsToGrant, warningFor } from '../../grants/gate/operations';
@@ -29,7 +29,7 @@ import { linking, linksOf, type NewLink, shownBy } from './links';
 const MOST_FAILURES = 10;
 
 const target = (call: Call<unknown>): SecretRow | null =>
-  call.core.rows.get('secret', call.ask.named.secret as string);
+  call.core.rows.get('secret', namedId(call.ask, 'secret'));
 
 export interface LinkInput {
   kind: 'link';
@@ -214,7 +214,7 @@ const revoke: Operation<Record<string, never>> = {
       const row = target(call);
       if (!row) return refuse('NOT_FOUND');
       const kind = ask.named.share === undefined ? 'grant' : 'share';
-      const id = ask.named.share ?? (ask.named.grant as string);
+      const id = ask.named.share ?? namedId(ask, 'grant');
       if (kind === 'share') {
         const link = core.rows.get('share', id);
         if (link?.secret_id !== row.id || !shownBy(core, link, now)) return refuse('NOT_FOUND');

@@ -6,11 +6,11 @@
 import type { CredentialRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { mustUseSso } from '../../../gate/identity/sso';
-import type { Plan } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import { lastUsed } from '../../../gate/limits/last-used';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok, wants } from '../../../gate/request/outcome';
+import type { Plan } from '../../../gate/request/plan';
+import { revision } from '../../../gate/request/writes';
 import { addition, type PasskeyInput } from '../../passkeys/gate/operations';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
 import { sessionOut } from '../wire';

@@ -3,9 +3,9 @@
 // it is accepted again, because the response may have been lost.
 import type { CredentialRow, Refresh } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Plan } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
+import { revision } from '../../../gate/request/writes';
 import { begunOf, ending, IDLE, TOTAL } from './sessions';
 
 /** How long a used cookie is accepted again: its response may have been lost. */

@@ -4,12 +4,12 @@
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, Refresh, SsoSession } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
+import { descendants } from '../../../gate/identity/descendants';
 import { isAlive } from '../../../gate/identity/lifetime';
-import type { Put } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
+import type { Put } from '../../../gate/request/plan';
 import { slugOf } from '../../../gate/request/target';
-import { descendants } from '../../../gate/rows/descendants';
+import { insertion, revision } from '../../../gate/request/writes';
 import { fresh } from '../../credentials/gate/create';
 import { signedInMember } from '../wire';
 

@@ -3,10 +3,10 @@
 // who changed it lately, so for a week they decide nothing.
 import type { MemberRow, SsoConnectionRow, TeamMemberRow, TeamRow } from '../../../db/schema';
 import { formerChangers, isApprovingTeam, recentlyTied, withTies } from '../../../gate/approvals/ties';
-import type { Plan, Put } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
+import { membershipId, membersOfTeam } from '../../../gate/identity/team-members';
 import type { Call } from '../../../gate/request/call';
-import { membershipId, membersOfTeam } from '../../../gate/rows/team-members';
+import type { Plan, Put } from '../../../gate/request/plan';
+import { insertion, revision } from '../../../gate/request/writes';
 import { roleOf, teamsOf } from '../rules';
 import { giveRole, isMadeFor, scimGroupsOf } from './groups';
 

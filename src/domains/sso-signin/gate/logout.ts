@@ -3,8 +3,8 @@
 import type { CredentialRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { linkOf } from '../../../gate/identity/sso';
-import type { Proposal } from '../../../gate/journal/plan';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { Proposal } from '../../../gate/request/plan';
 import { ending, sessionsOf } from '../../signin/gate/sessions';
 import { exchanged, type Spent } from '../../trusts/gate/exchanged';
 

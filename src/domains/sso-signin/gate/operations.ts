@@ -4,15 +4,15 @@
 // a session that asked for it, by the identity that began it.
 import type { CredentialRow, MemberRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Raised } from '../../../gate/events/outbox';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { isStopped, linkIdOf, linkOf } from '../../../gate/identity/sso';
-import type { Plan, Proposal, Put } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
+import type { Raised } from '../../../gate/outbox';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { slugOf } from '../../../gate/request/target';
-import type { ListInput } from '../../../gate/rows/listing';
+import type { Plan, Proposal, Put } from '../../../gate/request/plan';
+import { namedId, slugOf } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
 import {
   beginSso,
@@ -332,7 +332,7 @@ const confirm: Operation<SsoInput> = {
 /** The identities that a member is linked to, in order of their ids. */
 const links: Operation<ListInput> = {
   read({ core, ask, input: { limit, after } }): Outcome {
-    const member = core.rows.get('member', ask.named.member as string);
+    const member = core.rows.get('member', namedId(ask, 'member'));
     if (!member) return fail(refuse('NOT_FOUND'));
     const rows = core.rows
       .within('sso_link', member.id)
@@ -350,7 +350,7 @@ const links: Operation<ListInput> = {
 const unlink: Operation<Record<string, never>> = {
   change: {
     plan(call, now): Plan | Refusal {
-      const member = call.core.rows.get('member', call.ask.named.member as string);
+      const member = call.core.rows.get('member', namedId(call.ask, 'member'));
       if (!member) return refuse('NOT_FOUND');
       const links = call.core.rows.within('sso_link', member.id);
       return {

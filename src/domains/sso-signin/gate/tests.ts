@@ -1,11 +1,11 @@
 // A test of a connection in the gate: what a sign-in would do, without doing it. Invariants: only an owner's
 // session that is still alive is told; nothing is written but the audit entry, and that the state has served.
-import type { TokenRef } from '../../../auth/token';
+import type { TokenRef } from '../../../auth/authentication/token';
 import type { MemberRow, SsoConnectionRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { slugOf } from '../../../gate/request/target';
+import { namedId, slugOf } from '../../../gate/request/target';
 import { exchanged, type Spent } from '../../trusts/gate/exchanged';
 import { type Person, teamsOf } from '../rules';
 import { type Decision, decide } from './decide';
@@ -20,7 +20,7 @@ export interface Testable {
 /** `auth.sso_test` answers the browser that this operation sent to the provider. */
 const start: Operation<Record<string, never>> = {
   read({ core, ask }): Outcome {
-    const row = core.rows.get('sso_connection', ask.named.sso_connection as string);
+    const row = core.rows.get('sso_connection', namedId(ask, 'sso_connection'));
     if (!row) return fail(refuse('NOT_FOUND'));
     const { kind, org, hash, jwt } = ask.bearer as TokenRef;
     const tests: TokenRef = { kind, org, hash, ...(jwt !== undefined && { jwt }) };

@@ -8,18 +8,18 @@ import type { CredentialRow, RoleMapping, SsoConnectionRow } from '../../../db/s
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { bringers, keeperOf, keptOfConnection, withTies } from '../../../gate/approvals/ties';
 import { isAlive } from '../../../gate/identity/lifetime';
-import { insertion, portion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found, wants } from '../../../gate/request/outcome';
-import { environmentOf, slugOf } from '../../../gate/request/target';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { environmentOf, namedId, slugOf } from '../../../gate/request/target';
+import { insertion, portion, revision } from '../../../gate/request/writes';
 import { leftPlaces } from '../../sso-signin/gate/given';
 import type { Provider } from '../discovery';
 import { connectionOut, type OidcConfig, type SamlConfig } from '../wire';
 import { lapsing } from './lapse';
 
 const find = ({ core, ask }: Call<unknown>): SsoConnectionRow | null =>
-  core.rows.get('sso_connection', ask.named.sso_connection as string);
+  core.rows.get('sso_connection', namedId(ask, 'sso_connection'));
 
 const shown = ({ core }: Call<unknown>, row: SsoConnectionRow) =>
   connectionOut(row, (id) => slugOf(core, id));

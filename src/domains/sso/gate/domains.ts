@@ -1,16 +1,18 @@
 // Operations on domains in the gate. Invariants: a domain is verified only by a claim of its Durable Object
 // that is not void; a record that is not found for seven days ends the proof; a domain that is not verified
 // admits nobody.
+
 import { mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
 import type { DomainRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found, ok, wants } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { namedId } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import type { HeldInput } from '../owner';
 import { domainOut } from '../wire';
 import { claims } from './claims';
@@ -22,7 +24,7 @@ const MISSING_FOR = 7 * DAY;
 const CHECKED_EVERY = DAY;
 
 const find = ({ core, ask }: Call<unknown>): DomainRow | null =>
-  core.rows.get('domain', ask.named.domain as string);
+  core.rows.get('domain', namedId(ask, 'domain'));
 
 /** Domains are of the whole organisation. */
 const whole = ({ need, caller }: Call<unknown>) => mustReachAll(caller, need.scopes, 'change domains');

@@ -3,9 +3,9 @@
 import { DAY } from '../../../db/rows';
 import type { OrgRow, SsoConnectionRow } from '../../../db/schema';
 import { enforcedAt } from '../../../gate/identity/sso';
-import type { Put } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
+import type { Put } from '../../../gate/request/plan';
+import { revision } from '../../../gate/request/writes';
 
 /** No session is older: see domains/signin/gate/sessions.ts. */
 const OLDEST = 7 * DAY;

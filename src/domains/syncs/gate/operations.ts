@@ -1,14 +1,16 @@
 // Operations on syncs in the gate: list, show, cancel, and start automatic syncs after changes.
-import { failed, type Result } from '../../../adapters/sync/plan';
+
+import { failed, type Result } from '../../../adapters/sync/steps';
 import { namesHeld, reaches, reachesEnvironment, type Steps, stepsFor } from '../../../auth/authorize';
 import { idPrefixes, newId } from '../../../db/ids';
 import type { SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Draft } from '../../../gate/audit/entry';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { found, type Outcome, ok } from '../../../gate/request/outcome';
-import type { ListInput } from '../../../gate/rows/listing';
+import { namedId } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { placeOf } from '../place';
 import { syncOut } from '../wire';
 import { end, names, next, permit, plan, take, values } from './run';
@@ -17,7 +19,7 @@ import { sync } from './start';
 import { syncs } from './store';
 import { cancelled } from './task';
 
-const target = ({ ask }: Call<unknown>) => ask.named.sync as string;
+const target = ({ ask }: Call<unknown>) => namedId(ask, 'sync');
 
 /** The most matching steps of one request. */
 const MOST_STEPS = 20_000_000;

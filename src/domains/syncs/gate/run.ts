@@ -2,7 +2,7 @@
 // the result of each name. Invariants: nothing is returned once a caller or the sync itself has ended;
 // results and the names that the sync then owns are recorded in the turn in which they are reported; each run
 // that reads values has one audit entry, attributed to the requester.
-import type { Owned, Plan, Result } from '../../../adapters/sync/plan';
+import type { Owned, Plan, Result } from '../../../adapters/sync/steps';
 import type { Caller } from '../../../auth/authorize';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import type { Draft } from '../../../gate/audit/entry';

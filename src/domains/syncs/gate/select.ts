@@ -1,7 +1,7 @@
 // Which secrets a sync sends: the active ones of its environment that its callers may read. Invariants:
 // secrets outside their reach look non-existent; a secret held by an approval policy is sent only under an
 // approval that names it.
-import type { Owned, Result } from '../../../adapters/sync/plan';
+import type { Owned, Result } from '../../../adapters/sync/steps';
 import {
   type Caller,
   nobody,
@@ -16,11 +16,12 @@ import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { holdingReads } from '../../../gate/approvals/hold';
 import type { Core } from '../../../gate/core';
-import { agentOf, type Doer } from '../../../gate/identity/accountable';
+import { agentOf } from '../../../gate/identity/accountable';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
 import { actingMember } from '../../../gate/identity/members';
+import type { Doer } from '../../../gate/request/plan';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 import { syncs } from './store';

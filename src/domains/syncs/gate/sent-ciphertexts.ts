@@ -1,9 +1,9 @@
 // The ciphertexts of secrets that a sync sends. Invariant: they are returned for rows of the current turn, or
 // the caller checks again after fetching.
 import type { SecretRow, VersionRow } from '../../../db/schema';
+import { ciphertexts } from '../../../gate/journal/ciphertexts';
 import type { Call } from '../../../gate/request/call';
 import { slugOf } from '../../../gate/request/target';
-import { ciphertexts } from '../../../gate/rows/ciphertexts';
 import { fetchVersions, keep } from '../../secrets/gate/versions';
 import type { Delivered } from '../../secrets/rules';
 

@@ -2,18 +2,18 @@
 // response, so a repeat finds the same sync; a dry run writes nothing; nothing is sent to a target here.
 
 import { hostOf } from '../../../adapters/sync/hosts';
-import type { Owned, Result } from '../../../adapters/sync/plan';
+import type { Owned, Result } from '../../../adapters/sync/steps';
 import type { Caller } from '../../../auth/authorize';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { recentlyTied } from '../../../gate/approvals/ties';
 import { namesNoted } from '../../../gate/audit/entry';
-import { type Doer, membersOf } from '../../../gate/identity/accountable';
-import type { Fact, Plan } from '../../../gate/journal/plan';
-import { insertion } from '../../../gate/journal/writes';
+import { membersOf } from '../../../gate/identity/accountable';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { type More, wants } from '../../../gate/request/outcome';
+import type { Doer, Fact, Plan } from '../../../gate/request/plan';
 import { environmentOf, slugOf } from '../../../gate/request/target';
+import { insertion } from '../../../gate/request/writes';
 import { sees } from '../../integrations/gate/reach';
 import type { Delivered } from '../../secrets/rules';
 import { placeOf } from '../place';

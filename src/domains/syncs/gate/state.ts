@@ -1,12 +1,12 @@
 // How a sync is shown and how it ends. Invariant: a sync ends once, with one event, and the credentials of
 // its request are erased.
-import type { Result } from '../../../adapters/sync/plan';
+import type { Result } from '../../../adapters/sync/steps';
 import type { SyncRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
-import type { Plan } from '../../../gate/journal/plan';
-import { revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
+import type { Plan } from '../../../gate/request/plan';
 import { slugOf } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { syncs } from './store';
 
 /**

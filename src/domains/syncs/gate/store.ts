@@ -3,7 +3,7 @@
 // environment is about to write it or a listing lacks it; a step is marked when it is handed out, so after an
 // interruption the next consumer knows that it may have been done; only one consumer works on a sync at a
 // time.
-import type { Owned, Result, Step } from '../../../adapters/sync/plan';
+import type { Owned, Result, Step } from '../../../adapters/sync/steps';
 import { DAY } from '../../../db/rows';
 import { part } from '../../../gate/part';
 import { permits } from '../../../gate/request/permits';

@@ -12,20 +12,20 @@ import { bringers, isApprovingTeam, withTies } from '../../../gate/approvals/tie
 import type { Core } from '../../../gate/core';
 import { permissionsOfGrant } from '../../../gate/identity/caller';
 import { isGrantAlive } from '../../../gate/identity/lifetime';
-import type { Put } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
+import { membershipId, membersOfTeam } from '../../../gate/identity/team-members';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, found, type Outcome } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
-import { membershipId, membersOfTeam } from '../../../gate/rows/team-members';
+import type { Put } from '../../../gate/request/plan';
+import { namedId } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { teamMemberOut, teamOut } from '../wire';
 
 /** The most teams of a member: every request of the member evaluates the grants of each. */
 export const MOST_TEAMS_OF_ONE = 20;
 
-const find = ({ core, ask }: Call<unknown>): TeamRow | null =>
-  core.rows.get('team', ask.named.team as string);
-const target = ({ ask }: Call<unknown>) => ask.named.team as string;
+const find = ({ core, ask }: Call<unknown>): TeamRow | null => core.rows.get('team', namedId(ask, 'team'));
+const target = ({ ask }: Call<unknown>) => namedId(ask, 'team');
 
 const list: Operation<ListInput> = {
   read: ({ core, input }) => listed(core, 'team', idStart('team'), input, teamOut),
@@ -119,9 +119,7 @@ const listMembers: Operation<ListInput> = {
  * another credential cannot create a membership that outlives it.
  */
 function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
-  const grants = core.rows
-    .within('grant', ask.named.team as string)
-    .filter((grant) => isGrantAlive(core, grant));
+  const grants = core.rows.within('grant', namedId(ask, 'team')).filter((grant) => isGrantAlive(core, grant));
   // safety: team-member-added-independently
   if (caller.isDependent && grants.length > 0)
     return refuse('SCOPE_EXCEEDS_PARENT', {
@@ -180,15 +178,15 @@ const tie = (call: Call<unknown>, member: MemberRow, now: number): Put[] =>
     : [];
 
 const removeMember: Operation<Record<string, never>> = {
-  subject: (call) => ({ resource: membershipId(target(call), call.ask.named.member as string) }),
+  subject: (call) => ({ resource: membershipId(target(call), namedId(call.ask, 'member')) }),
   change: {
     revises: find,
     plan(call) {
       const { core, ask } = call;
-      const id = membershipId(target(call), ask.named.member as string);
+      const id = membershipId(target(call), namedId(ask, 'member'));
       const team = find(call);
       if (!team || !core.rows.get('team_member', id)) return refuse('NOT_FOUND');
-      const member = core.rows.get('member', ask.named.member as string);
+      const member = core.rows.get('member', namedId(ask, 'member'));
       const describes = `remove ${member?.name} from the team ${team.name}`;
       const writes = [revision(call, 'team', team, {})];
       return {

@@ -1,7 +1,7 @@
 // Confirming a terminal login, in the gate. The Worker looks up the login by its user code after the gate has
 // said whose attempt it is. Invariants: a login begins at most one session, under the id chosen when it
 // started; until the terminal fetches it, the session can do nothing else, and it expires with the codes.
-import type { Asking, Decision } from '../../../auth/terminal-login';
+import type { Asking, Decision } from '../../../auth/authentication/terminal-login';
 import { type Refusal, refuse } from '../../../errors';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok, wants } from '../../../gate/request/outcome';

@@ -4,18 +4,18 @@
 // trust lets tokens be used again; all refusals
 // have the same response, and the reason is in the audit log.
 import { isWithin } from '../../../auth/addresses';
-import { essential, refusedBy } from '../../../auth/trusts';
+import { essential, refusedBy } from '../../../auth/authentication/trusts';
 import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/identity/accountable';
 import { callerOf } from '../../../gate/identity/caller';
+import { descendants } from '../../../gate/identity/descendants';
 import { endOf } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
-import type { Proposal } from '../../../gate/journal/plan';
-import { insertion } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, wants } from '../../../gate/request/outcome';
-import { descendants } from '../../../gate/rows/descendants';
+import type { Proposal } from '../../../gate/request/plan';
+import { insertion } from '../../../gate/request/writes';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { iso } from '../../../http/wire';
 import { printable } from '../../../text';
 import { fresh, RATES } from '../../credentials/gate/create';

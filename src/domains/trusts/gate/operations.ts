@@ -2,10 +2,10 @@
 // it accept other tokens must hold everything the trust gives, and becomes its creator; a trust that has
 // ended looks non-existent.
 
-import { BINDING, BINDING_WARNING, isBinding } from '../../../auth/bindings';
+import { BINDING, BINDING_WARNING, isBinding } from '../../../auth/authentication/bindings';
+import { callerProblem } from '../../../auth/authentication/issuers';
+import { isNarrowerTrust } from '../../../auth/authentication/trusts';
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
-import { callerProblem } from '../../../auth/issuers';
-import { isNarrowerTrust } from '../../../auth/trusts';
 import { idStart } from '../../../db/ids';
 import type { CredentialRow } from '../../../db/schema';
 import type { Trust } from '../../../db/trusts';
@@ -13,10 +13,10 @@ import { checkTarget } from '../../../delivery/egress';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableOf, withCaller } from '../../../gate/identity/accountable';
 import { isAlive } from '../../../gate/identity/lifetime';
-import { revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { revision } from '../../../gate/request/writes';
 import {
   aboutToken,
   issue,

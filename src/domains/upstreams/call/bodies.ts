@@ -3,7 +3,7 @@
 import { concat } from '../../../crypto/bytes';
 import { unpacked } from './decode';
 import { masker } from './mask';
-import type { UseEnd } from './plan';
+import type { UseEnd } from './use-plan';
 import type { Watch } from './watch';
 
 /** A body that must be whole first. */

@@ -7,12 +7,12 @@ import { ApiError, invalid, type Refusal, refuse } from '../../../errors';
 import { type AnswerOf, answerHeaders, answerReason } from './answer';
 import { type Counts, downloadOf, MOST_WHOLE, uploadOf, wholeOf } from './bodies';
 import { codingsOf } from './decode';
+import { type Placed, place } from './fill';
 import { ownTokens } from './own-tokens';
-import { type Placed, place } from './place';
-import type { UseCall, UseEnd, UsePlan, UsePorts } from './plan';
 import { covered, VIA } from './request-headers';
 import { needsBody, signed } from './sign';
 import { relayed } from './sockets';
+import type { UseCall, UseEnd, UsePlan, UsePorts } from './use-plan';
 import { type Watch, watch } from './watch';
 
 export interface Forwarded {

@@ -9,8 +9,8 @@ import { toBase64, utf8 } from '../../../crypto/bytes';
 import type { UpstreamAuth } from '../../../db/upstreams';
 import { type Egress, type GuardedRequest, guardedFetch } from '../../../delivery/egress';
 import { ApiError, refuse } from '../../../errors';
-import { type Filler, filler } from './place';
-import type { OwnToken, UsePlan, UsePorts } from './plan';
+import { type Filler, filler } from './fill';
+import type { OwnToken, UsePlan, UsePorts } from './use-plan';
 
 const isOwn = (auth: UpstreamAuth): auth is OwnToken =>
   ['oauth2_client_credentials', 'google_service_account', 'github_app'].includes(auth.type);

@@ -4,8 +4,8 @@ import { AwsV4Signer } from 'aws4fetch';
 import { sha256 } from '../../../crypto/digest';
 import type { UpstreamAuth } from '../../../db/upstreams';
 import { ApiError, invalid } from '../../../errors';
-import { filler, type Placed } from './place';
-import type { UsePlan } from './plan';
+import { filler, type Placed } from './fill';
+import type { UsePlan } from './use-plan';
 
 export type AwsAuth = Extract<UpstreamAuth, { type: 'aws_sigv4' }>;
 

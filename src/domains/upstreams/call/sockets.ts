@@ -3,7 +3,7 @@
 
 import type { Counts } from './bodies';
 import { maskedBytes, maskedText } from './mask';
-import type { UseEnd, UsePlan } from './plan';
+import type { UseEnd, UsePlan } from './use-plan';
 import type { Watch } from './watch';
 
 export interface Relay {

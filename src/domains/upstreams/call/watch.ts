@@ -1,6 +1,6 @@
 // The end of a call before its time: silence, an hour, the end of its credential, or bounds. Invariant: once
 // ended, no further byte goes either way.
-import type { UsePlan } from './plan';
+import type { UsePlan } from './use-plan';
 
 export type Cut = 'timeout' | 'credential_ended' | 'caller_gone' | 'too_large' | 'request_too_large';
 

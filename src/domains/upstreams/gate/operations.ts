@@ -4,16 +4,16 @@ import { idStart } from '../../../db/ids';
 import type { UpstreamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, ok } from '../../../gate/request/outcome';
-import { environmentOf, slugOf } from '../../../gate/request/target';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { environmentOf, namedId, slugOf } from '../../../gate/request/target';
+import { insertion, revision } from '../../../gate/request/writes';
 import { briefOut, upstreamOut } from '../wire';
 import { mayInspect, mayMake, mayUse, works } from './permission';
 
 const find = ({ core, ask }: Call<unknown>): UpstreamRow | null =>
-  core.rows.get('upstream', ask.named.upstream as string);
+  core.rows.get('upstream', namedId(ask, 'upstream'));
 
 const whole = (core: Core, row: UpstreamRow) =>
   upstreamOut(row, slugOf(core, row.environment_id), works(core, row));

@@ -6,8 +6,8 @@ import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
-import { lineageOf } from '../../../gate/identity/lineage';
 import { hasMemberEnded } from '../../../gate/identity/members';
+import { lineageOf } from '../../../gate/rows/lineage';
 
 type Placed = Pick<UpstreamRow, 'environment_id' | 'secrets'>;
 

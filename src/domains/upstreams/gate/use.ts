@@ -7,26 +7,26 @@ import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
 import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../errors';
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
-import { lineageOf } from '../../../gate/identity/lineage';
-import type { Fact, Plan } from '../../../gate/journal/plan';
+import { ciphertexts } from '../../../gate/journal/ciphertexts';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
-import { slugOf } from '../../../gate/request/target';
-import { ciphertexts } from '../../../gate/rows/ciphertexts';
+import type { Fact, Plan } from '../../../gate/request/plan';
+import { namedId, slugOf } from '../../../gate/request/target';
+import { lineageOf } from '../../../gate/rows/lineage';
 import { deliver } from '../../secrets/gate/reads';
 import { keep, keyOf, versionOf } from '../../secrets/gate/versions';
 import { readable, revokedVersion } from '../../secrets/rules';
 import { isAllowed } from '../call/allow';
 import { ROUND } from '../call/lease';
 import { behindBase } from '../call/path';
-import type { UseCall, UseEnd } from '../call/plan';
+import type { UseCall, UseEnd } from '../call/use-plan';
+import { directionOf, isAlive, leases } from './call-leases';
 import { HEARD, type Intent, intents, MOST_CALLS } from './intents';
-import { directionOf, isAlive, leases } from './leases';
+import { tokens } from './own-tokens';
 import { makerOf, mayUse, works } from './permission';
-import { tokens } from './tokens';
 
 const upstreamOf = ({ core, ask }: Call<unknown>): UpstreamRow | null =>
-  core.rows.find('upstream', '', ask.named.use ?? '');
+  core.rows.find('upstream', '', namedId(ask, 'use'));
 
 /** Whether a caller may know of an upstream by what bounds its use. */
 const isWithin = ({ permissions }: Caller, name: string): boolean =>

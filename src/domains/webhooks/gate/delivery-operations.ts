@@ -1,16 +1,18 @@
 // The gate's part in deliveries: it hands due deliveries to the job, records the results, and disables
 // endpoints that are gone or keep failing. Invariant: leasing and reporting write no audit entries, so that
 // deliveries do not cause further deliveries.
+
 import { newId } from '../../../db/ids';
 import type { Attempt, DeliveryStatus, Sent, Taken } from '../../../delivery/gate/attempts';
 import { deliveries } from '../../../delivery/gate/deliveries';
 import type { Disabling } from '../../../delivery/gate/endpoints';
 import { ATTENDED } from '../../../delivery/gate/task';
 import { refuse } from '../../../errors';
-import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import type { ListInput } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import type { ListInput } from '../../../gate/rows/listing';
+import { namedId } from '../../../gate/request/target';
+import { revision } from '../../../gate/request/writes';
 import { deliveryOut } from '../wire';
 import { find, type Target, targetOf, whole } from './webhook';
 
@@ -38,7 +40,7 @@ const redeliver: Operation<Record<string, never>> = {
   read(call): Outcome {
     const { core, ask } = call;
     const row = find(call);
-    const delivery = row && deliveries(core).get(row.id, ask.named.delivery as string);
+    const delivery = row && deliveries(core).get(row.id, namedId(ask, 'delivery'));
     if (!row || !delivery) return fail(refuse('NOT_FOUND'));
     if (row.disabled !== null) return disabled;
     const now = core.now();

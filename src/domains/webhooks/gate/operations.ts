@@ -4,10 +4,10 @@
 import { idStart } from '../../../db/ids';
 import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { insertion, revision } from '../../../gate/journal/writes';
 import type { Operation } from '../../../gate/request/call';
+import { type ListInput, listed } from '../../../gate/request/listing';
 import { found, wants } from '../../../gate/request/outcome';
-import { type ListInput, listed } from '../../../gate/rows/listing';
+import { insertion, revision } from '../../../gate/request/writes';
 import { webhookOut } from '../wire';
 import { deliveryOperations } from './delivery-operations';
 import { find, whole } from './webhook';

@@ -1,11 +1,13 @@
 // The webhook of a request, and what the gate gives the Worker for it. Invariant: only a caller without
 // limits to environments or names can use webhooks, because a webhook receives the events of all of them.
+
 import { mustReachAll } from '../../../auth/authorize';
 import type { WebhookRow } from '../../../db/schema';
 import type { Refusal } from '../../../errors';
 import type { Call } from '../../../gate/request/call';
+import { namedId } from '../../../gate/request/target';
 
-export const target = ({ ask }: Call<unknown>): string => ask.named.webhook as string;
+export const target = ({ ask }: Call<unknown>): string => namedId(ask, 'webhook');
 export const find = (call: Call<unknown>): WebhookRow | null => call.core.rows.get('webhook', target(call));
 
 /** 403 for a caller with limits. */

@@ -15,7 +15,15 @@ import { LOOKED_AT, MOST_STEPS } from '../lists';
 import { aboutRead, type ReadInput, read, unknownEnvironment } from '../reads';
 import { subjectOf } from '../state';
 import { historyOf } from '../versions';
-import { type AwsNamed, type AwsShown, awsPlaceOf, previousOf, shownOf, shownOfEmpty, usable } from './place';
+import {
+  type AwsNamed,
+  type AwsShown,
+  awsPlaceOf,
+  previousOf,
+  shownOf,
+  shownOfEmpty,
+  usable,
+} from './lookup';
 
 export type AwsLabel = 'AWSCURRENT' | 'AWSPREVIOUS';
 

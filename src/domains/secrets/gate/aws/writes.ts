@@ -2,6 +2,7 @@
 // version that it made has its digest, and answers when it comes again. Invariants: the plans are those of
 // the other operations on secrets; a token is that of the root that sent it, so that it tells nobody else
 // whether a value is equal; a name that is marked for deletion is taken by CreateSecret alone.
+
 import { reaches } from '../../../../auth/authorize';
 import { tuple } from '../../../../crypto/bytes';
 import { sha256 } from '../../../../crypto/digest';
@@ -14,11 +15,12 @@ import {
   type VersionRow,
 } from '../../../../db/schema';
 import { ApiError, invalid, type Refusal, refuse } from '../../../../errors';
+import { ciphertexts } from '../../../../gate/journal/ciphertexts';
 import { caughtUp } from '../../../../gate/journal/mirror';
-import type { Plan, Proposal } from '../../../../gate/journal/plan';
-import { revision, rowKeyOf } from '../../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../../gate/request/call';
-import { ciphertexts } from '../../../../gate/rows/ciphertexts';
+import type { Plan, Proposal } from '../../../../gate/request/plan';
+import { namedId } from '../../../../gate/request/target';
+import { revision, rowKeyOf } from '../../../../gate/request/writes';
 import { iso } from '../../../../http/wire';
 import { type EncryptedValue, hasVersion, readable } from '../../rules';
 import { removal, restoration } from '../changes';
@@ -38,7 +40,7 @@ import {
   shownOfEmpty,
   suffixOf,
   usable,
-} from './place';
+} from './lookup';
 import { aboutAws } from './reads';
 
 /** A value, and what it comes with. */
@@ -168,7 +170,7 @@ function first(
   if (of.id !== null ? of.id !== input.id : isUsedId(core, input.id)) return encryptFor(call, of.id);
   const fields = {
     id: input.id,
-    name: ask.named.name as string,
+    name: namedId(ask, 'name'),
     type: is_json ? ('json' as const) : ('generic' as const),
     description: of.description,
     tags: of.tags,
@@ -280,7 +282,7 @@ const remove: Operation<AwsNamed & { permanent: boolean }> = {
     locks: nameLockOf,
     plan(call, now): Proposal {
       const { permanent } = call.input;
-      const name = call.ask.named.name as string;
+      const name = namedId(call.ask, 'name');
       const { environment, live, empty, deleted } = awsPlaceOf(call, now);
       if (!environment) return unknownEnvironment(call.ask.named.environment);
       const data = (id: string | null): AwsDeleted => ({
@@ -312,7 +314,7 @@ const restore: Operation<AwsNamed> = {
       const { core, ask, input } = call;
       const { environment, live, empty, deleted } = awsPlaceOf(call, now);
       if (!environment) return unknownEnvironment(ask.named.environment);
-      const name = ask.named.name as string;
+      const name = namedId(ask, 'name');
       const older = core.rows.deleted(environment.id, name);
       const isTaken = core.rows.find('secret', environment.id, name) !== null || empty !== null;
       if (isTaken && older && (input.suffix === null || suffixOf(older.id) === input.suffix))
