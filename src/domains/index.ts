@@ -26,6 +26,7 @@ import { orgs } from './orgs';
 import { overview } from './overview';
 import { passkeys } from './passkeys';
 import { policies } from './policies';
+import { promotions } from './promotions';
 import { provider } from './provider';
 import { scans } from './scans';
 import { scim } from './scim';
@@ -55,6 +56,7 @@ export const domains: readonly Domain[] = [
   grants,
   credentials,
   secrets,
+  promotions,
   provider,
   policies,
   approvals,

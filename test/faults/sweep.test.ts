@@ -350,6 +350,13 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
       done: [204],
     };
   },
+  'promote secrets': async (o) => {
+    const there = { ...(await newSecret(o, { environment: 'staging' })), other: `n-${++made}` };
+    await o.call('PUT', `/secrets/by-name/${there.other}?environment=staging`, { value: 'new' });
+    await o.call('PUT', `/secrets/by-name/${there.name}?environment=production`, { value: 'old' });
+    const body = { from: 'staging', names: [there.name, there.other] };
+    return { send: (h) => o.post('/environments/production/promote', body, h), done: [200] };
+  },
   'import secrets': async (o) => {
     // One exists: its value is encrypted anew, in a second call of the gate.
     const names = [(await newSecret(o)).name, `n-${++made}`, `n-${++made}`];

@@ -17,6 +17,7 @@ export const bodies: Record<string, unknown> = {
   'POST /deployment/keys/rewrap': {},
   'PATCH /orgs/{org_id}': { name: 'taken over' },
   'DELETE /orgs/{org_id}': { confirm: 'x' },
+  'POST /orgs/{org_id}/environments/{environment}/promote': { from: 'development', names: ['KEEP'] },
   'POST /orgs/{org_id}/environments': { name: 'QA', slug: 'qa' },
   'PATCH /orgs/{org_id}/environments/{id}': { name: 'x' },
   'POST /orgs/{org_id}/api-keys': { name: 'k', scopes: ['integrations:notify'] },

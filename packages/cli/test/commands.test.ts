@@ -111,6 +111,20 @@ describe('secrets', () => {
     expect((await ok(['diff', 'staging', 'development', '--exit-code'])).stdout).toBe('');
   });
 
+  it('promote: what the dry run shows is promoted, without a read, and changes are confirmed', async () => {
+    for (const name of ['up/A', 'up/B']) await ok(['set', name, '-e', 'staging'], { stdin: `new ${name}` });
+    for (const name of ['up/A', 'up/C']) await ok(['set', name, '-e', 'development'], { stdin: 'old' });
+    const argv = ['promote', '--prefix', 'up/', '--prune', '--from', 'staging', '--to', 'development'];
+    const expected = { created: ['up/B'], updated: ['up/A'], removed: ['up/C'], unchanged: [] };
+    expect(await json([...argv, '--dry-run', '--json'])).toMatchObject({ ...expected, dry_run: true });
+    expect((await machine.svc(argv)).code).toBe(2);
+    const { stdout } = await ok([...argv, '--yes']);
+    expect(stdout).toContain('up/A\tupdated\n');
+    expect(stdout).not.toContain('new up/A');
+    expect((await ok(['get', 'up/A', '-e', 'development'])).stdout).toBe('new up/A');
+    expect(await json([...argv, '--json'])).toMatchObject({ unchanged: ['up/A', 'up/B'], updated: [] });
+  });
+
   it('copy --dry-run: says what would be copied, and reads and writes nothing', async () => {
     for (const name of ['dry/B', 'dry/A']) await ok(['set', name, '-e', 'staging'], { stdin: 'a value' });
     await ok(['set', 'dry/A', '-e', 'development'], { stdin: 'another value' });

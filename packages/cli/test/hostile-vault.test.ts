@@ -44,6 +44,7 @@ const COMMANDS = [
   ['rollback', 'A', '1', '--yes'],
   ['diff', 'staging', 'production'],
   ['copy', 'A', '--from', 'staging', '--to', 'production', '--yes'],
+  ['promote', 'A', '--from', 'staging', '--to', 'production', '--yes'],
   ['export'],
   ['export', '--prefix', 'a'],
   ['share', 'A'],

@@ -1533,6 +1533,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/environments/{environment}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Promote secrets from another environment
+         * @description Copies current values in one transaction. New secrets also get the type, description and tags. Also needs secrets:read there, and secrets:delete to prune. Policies hold it as the change of each secret here, and as a read and a share of each one there.
+         *
+         *     Needs the scope `secrets:write`.
+         */
+        post: operations["secret_promote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/provider/issue": {
         parameters: {
             query?: never;
@@ -5801,6 +5823,8 @@ export interface components {
                  * @description When this version was created.
                  */
                 time: string | null;
+                /** @description Equal for equal values. null where status is absent or present. */
+                group: number | null;
             }[];
         };
         /**
@@ -5834,6 +5858,31 @@ export interface components {
             unreadable?: string[];
             /** @description Of a page: pass it as cursor to get the next one. null on the last page. */
             next_cursor?: string | null;
+        };
+        Promoted: {
+            created: string[];
+            updated: string[];
+            /** @description Those that the caller could read in both places now without an approval; others are updated. */
+            unchanged: string[];
+            removed: string[];
+        };
+        PromoteIn: {
+            /**
+             * @description The environment to copy from.
+             * @example staging
+             */
+            from: string;
+            /** @description By default, all active secrets that the caller can read there. */
+            names?: string[];
+            /**
+             * @description Instead of names.
+             * @example app/
+             */
+            prefix?: string;
+            /** @description Whether to delete secrets here, of those chosen, that the source does not have. */
+            prune?: boolean;
+            /** @description Whether to write nothing. With its ETag as If-Match, nothing else is promoted. */
+            dryRun?: boolean;
         };
         ProviderIssued: {
             /** @example sec_01M9xQeKcX3vTz6nWJfQ4b */
@@ -6475,7 +6524,7 @@ export interface components {
             };
             /** @description For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them. */
             names?: string[];
-            /** @description For an import or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written or deleted, by secret id. */
+            /** @description For an import, a promotion or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written, deleted or copied, by secret. */
             imported?: {
                 source: string;
                 created: number;
@@ -6488,6 +6537,9 @@ export interface components {
                     [key: string]: number;
                 };
                 deleted?: {
+                    [key: string]: number;
+                };
+                copied?: {
                     [key: string]: number;
                 };
                 dry_run: boolean;
@@ -8376,84 +8428,7 @@ export interface components {
              * @example inc_01M9xQeKcX3vTz6nWJfQ4b
              */
             incident_id: string | null;
-            /** @description Items created in the last seven days, to review. Newest first, at most 1,000 of each kind. */
-            recent: {
-                /** @description Passkeys that still work. Remove those that their members do not recognise. */
-                passkeys: {
-                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                    member_id: string;
-                    /** @example Security key */
-                    name: string;
-                    /** Format: date-time */
-                    created_at: string;
-                }[];
-                /** @description Browser sessions. All are revoked except the calling one. */
-                sessions: {
-                    /** @example ses_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                    member_id: string;
-                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-                    passkey_id: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
-                    last_used_at: string | null;
-                    /** @example Zurich, CH (ZRH) */
-                    last_used_place: string | null;
-                }[];
-                /** @description Enrolment links that still work. A new link for the same member replaces the old one. */
-                enrolments: components["schemas"]["RecentEnrolment"][];
-                /** @description Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names. */
-                grants: {
-                    /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    grantee: {
-                        /** @enum {string} */
-                        type: "member" | "team" | "agent";
-                        /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                        id: string;
-                    };
-                    /** @enum {string} */
-                    permission: "read" | "write" | "use";
-                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
-                    created_by: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /** Format: date-time */
-                    expires_at: string | null;
-                }[];
-                /** @description Upstreams that were created or changed. Those of members have stopped. */
-                upstreams: components["schemas"]["RecentUpstream"][];
-                /** @description Log streams that were created or changed. Those of members have stopped. */
-                log_streams: components["schemas"]["RecentLogStream"][];
-                /** @description Connections to identity providers that were created or changed. */
-                sso_connections: components["schemas"]["RecentSsoConnection"][];
-                /** @description Domains that were added or verified. */
-                domains: components["schemas"]["RecentDomain"][];
-                /** @description SCIM tokens. They still work, unless this request revoked all API keys. */
-                scim_tokens: components["schemas"]["RecentScimToken"][];
-                /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
-                trusts: {
-                    /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example GitHub Actions: acme/app */
-                    name: string;
-                    /** @example https://token.actions.githubusercontent.com */
-                    issuer: string;
-                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
-                    created_by: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /** Format: date-time */
-                    updated_at: string;
-                }[];
-            };
+            recent: components["schemas"]["RecentItems"];
             api_key?: components["schemas"]["ApiKey"] & {
                 /**
                  * @description Shown only once.
@@ -8461,6 +8436,84 @@ export interface components {
                  */
                 token: string | null;
             };
+        };
+        /** @description Items created in the last seven days, to review. Newest first, at most 1,000 of each kind. */
+        RecentItems: {
+            /** @description Passkeys that still work. Remove those that their members do not recognise. */
+            passkeys: {
+                /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                member_id: string;
+                /** @example Security key */
+                name: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
+            /** @description Browser sessions. All are revoked except the calling one. */
+            sessions: {
+                /** @example ses_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                member_id: string;
+                /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
+                passkey_id: string;
+                /** Format: date-time */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @example 2026-11-21T12:00:00.000Z
+                 */
+                last_used_at: string | null;
+                /** @example Zurich, CH (ZRH) */
+                last_used_place: string | null;
+            }[];
+            /** @description Enrolment links that still work. A new link for the same member replaces the old one. */
+            enrolments: components["schemas"]["RecentEnrolment"][];
+            /** @description Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names. */
+            grants: {
+                /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                grantee: {
+                    /** @enum {string} */
+                    type: "member" | "team" | "agent";
+                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                };
+                /** @enum {string} */
+                permission: "read" | "write" | "use";
+                /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+                created_by: string;
+                /** Format: date-time */
+                created_at: string;
+                /** Format: date-time */
+                expires_at: string | null;
+            }[];
+            /** @description Upstreams that were created or changed. Those of members have stopped. */
+            upstreams: components["schemas"]["RecentUpstream"][];
+            /** @description Log streams that were created or changed. Those of members have stopped. */
+            log_streams: components["schemas"]["RecentLogStream"][];
+            /** @description Connections to identity providers that were created or changed. */
+            sso_connections: components["schemas"]["RecentSsoConnection"][];
+            /** @description Domains that were added or verified. */
+            domains: components["schemas"]["RecentDomain"][];
+            /** @description SCIM tokens. They still work, unless this request revoked all API keys. */
+            scim_tokens: components["schemas"]["RecentScimToken"][];
+            /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
+            trusts: {
+                /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                /** @example GitHub Actions: acme/app */
+                name: string;
+                /** @example https://token.actions.githubusercontent.com */
+                issuer: string;
+                /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+                created_by: string;
+                /** Format: date-time */
+                created_at: string;
+                /** Format: date-time */
+                updated_at: string;
+            }[];
         };
         RecentEnrolment: {
             /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
@@ -8952,84 +9005,7 @@ export interface components {
                     rotated_at: string | null;
                 }[];
             };
-            /** @description Of a panic: what was recent then and is still there. Absent for callers without members:read. */
-            recent?: {
-                /** @description Passkeys that still work. Remove those that their members do not recognise. */
-                passkeys: {
-                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                    member_id: string;
-                    /** @example Security key */
-                    name: string;
-                    /** Format: date-time */
-                    created_at: string;
-                }[];
-                /** @description Browser sessions. All are revoked except the calling one. */
-                sessions: {
-                    /** @example ses_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                    member_id: string;
-                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-                    passkey_id: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
-                    last_used_at: string | null;
-                    /** @example Zurich, CH (ZRH) */
-                    last_used_place: string | null;
-                }[];
-                /** @description Enrolment links that still work. A new link for the same member replaces the old one. */
-                enrolments: components["schemas"]["RecentEnrolment"][];
-                /** @description Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names. */
-                grants: {
-                    /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    grantee: {
-                        /** @enum {string} */
-                        type: "member" | "team" | "agent";
-                        /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                        id: string;
-                    };
-                    /** @enum {string} */
-                    permission: "read" | "write" | "use";
-                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
-                    created_by: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /** Format: date-time */
-                    expires_at: string | null;
-                }[];
-                /** @description Upstreams that were created or changed. Those of members have stopped. */
-                upstreams: components["schemas"]["RecentUpstream"][];
-                /** @description Log streams that were created or changed. Those of members have stopped. */
-                log_streams: components["schemas"]["RecentLogStream"][];
-                /** @description Connections to identity providers that were created or changed. */
-                sso_connections: components["schemas"]["RecentSsoConnection"][];
-                /** @description Domains that were added or verified. */
-                domains: components["schemas"]["RecentDomain"][];
-                /** @description SCIM tokens. They still work, unless this request revoked all API keys. */
-                scim_tokens: components["schemas"]["RecentScimToken"][];
-                /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
-                trusts: {
-                    /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example GitHub Actions: acme/app */
-                    name: string;
-                    /** @example https://token.actions.githubusercontent.com */
-                    issuer: string;
-                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
-                    created_by: string;
-                    /** Format: date-time */
-                    created_at: string;
-                    /** Format: date-time */
-                    updated_at: string;
-                }[];
-            };
+            recent?: components["schemas"]["RecentItems"] & unknown;
             /** @description Oldest first, at most the first 1,000 steps: creation of the credential, containments, new values, changes of the incident. */
             timeline: {
                 /** Format: date-time */
@@ -10214,6 +10190,8 @@ export interface components {
         prefix: string;
         /** @description Id of the secret. */
         "id.7": string;
+        /** @description Id or slug of the environment. */
+        "environment.2": string;
         /** @description Id of the policy. */
         "id.8": string;
         /** @description Id of the approval. */
@@ -13558,11 +13536,8 @@ export interface operations {
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description Id or slug of the environment.
-                 * @example production
-                 */
-                environment: string;
+                /** @description Id or slug of the environment. */
+                environment: components["parameters"]["environment.2"];
             };
             cookie?: never;
         };
@@ -13583,6 +13558,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    secret_promote: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id or slug of the environment. */
+                environment: components["parameters"]["environment.2"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "staging"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PromoteIn"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Promoted"];
+                };
             };
             default: components["responses"]["Refused"];
         };

@@ -1,6 +1,7 @@
 // Secrets in the console.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { slow } from '../../../test/packages/slow.ts';
+import { expectRefusals } from './beside.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: secrets', () => {
@@ -98,6 +99,40 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await page.getByText('1 secret imported').waitFor();
     expect((await api('GET', '/secrets/by-name/PASTED?environment=staging')).value).toBe('one two');
     expectQuiet(ann);
+  });
+
+  it('chosen secrets are promoted as the dry run shows them, and not if one has changed since', async () => {
+    const { page, go, api } = ann;
+    for (const name of ['UP_A', 'UP_B', 'UP_C'])
+      await api('POST', '/secrets', { name, environment: 'staging', type: 'generic', value: `new ${name}` });
+    for (const name of ['UP_A', 'UP_C'])
+      await api('POST', '/secrets', {
+        name,
+        environment: 'production',
+        type: 'generic',
+        value: `new ${name}`,
+      });
+    await api('PUT', '/secrets/by-name/UP_A?environment=production', { value: 'old' });
+    await go('/secrets/compare?left=staging&right=production&prefix=UP_', 'Compare environments');
+    await page.getByRole('row', { name: /UP_B.*missing/i }).waitFor();
+    await page.getByLabel('Select UP_A').check();
+    await page.getByLabel('Select UP_B').check();
+    expect(await page.getByLabel('Select UP_C').count()).toBe(0);
+    await page.getByRole('button', { name: 'Promote to production' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('UP_B').waitFor();
+    await api('PUT', '/secrets/by-name/UP_B?environment=staging', { value: 'newer' });
+    const promote = dialog.getByRole('button', { name: 'Promote 2 secrets' });
+    await promote.click();
+    await dialog.getByText('The secrets have changed since the dry run').waitFor();
+    expect((await api('GET', '/secrets?environment=production&prefix=UP_B')).data).toEqual([]);
+    await promote.click();
+    await page.getByText('2 secrets promoted to production').waitFor();
+    await page.getByRole('row', { name: /UP_B.*same/i }).waitFor();
+    expect((await api('GET', '/secrets/by-name/UP_B?environment=production')).value).toBe('newer');
+    expect((await api('GET', '/secrets/by-name/UP_A?environment=production')).version).toBe(3);
+    expectRefusals(ann);
+    ann.said.length = 0;
   });
 
   slow('a change by another client appears without a reload', async () => {

@@ -12,6 +12,85 @@ export const mutants = [
     'purge-drops-ciphertexts': 'faults/sweep: to destroy a secret',
     'purge-drops-stored-responses': 'faults/lifecycle: loses its generated value when the secret is purged',
   }),
+  ...checks({
+    'promotion-within-source': 'api/secrets/promote: limits to environments and names hold on both sides',
+    'prune-needs-delete': 'api/secrets/promote: it needs secrets:read there, secrets:write here',
+    'promotion-revives-nothing': 'api/secrets/promote: sources that are not active, are refused whole',
+    'promotion-bounded': 'api/secrets/promote: more than 4 MiB of values, and more than 2,000 secrets',
+    'promotion-steps-bounded': 'api/secrets/promote: comparing many long names with many patterns is 422',
+    'promotion-if-match': 'api/secrets/promote: with the ETag of a dry run, a change of any secret',
+    'promotion-dry-run-writes-nothing':
+      'api/secrets/promote: with the ETag of a dry run, a change of any secret',
+    'prune-keeps-what-the-source-has':
+      'api/secrets/promote: promotes the named, those with a prefix, and prunes',
+    'promotion-needs-read': 'api/secrets/promote: it needs secrets:read there, secrets:write here',
+  }),
+  {
+    name: 'a promotion takes secrets of the source that the caller may not read',
+    tag: 'promotion-within-source-names',
+    change: {
+      from: 'mayReach(caller, READ, { environment: from.id, shown: from.slug, name })',
+      to: 'null',
+    },
+    notice: 'api/secrets/promote: pruning passes over names that the caller may not read there',
+  },
+  {
+    name: 'a promotion with a prefix writes secrets that the caller may not write',
+    tag: 'promotion-within-target-names',
+    change: 'remove',
+    notice: 'api/secrets/promote: a prefix reaches no name that the caller may not write here',
+  },
+  {
+    name: 'a promotion reveals to any caller that a value is equal',
+    tag: 'promotion-equal-told-to-readers',
+    change: { from: ' && mayRead(target) && mayRead(source)', to: '' },
+    notice: 'api/secrets/promote: equality is told only to who may read the target',
+  },
+  {
+    name: 'pruning deletes names that the caller may not read in the source',
+    tag: 'prune-within-names',
+    change: {
+      from: 'reaches(caller, READ.scopes, from.id, name) && ',
+      to: '',
+    },
+    notice: 'api/secrets/promote: pruning passes over names that the caller may not read there',
+  },
+  {
+    name: 'a promotion writes a value that the source had before',
+    tag: 'promoted-value-of-source',
+    change: { from: 'value.fingerprint === source.fingerprint', to: 'true' },
+    notice: 'api/secrets/promote: a source that changes between the two calls of the gate',
+  },
+  {
+    name: 'a promotion goes beyond the limits of the organisation',
+    tag: 'promotion-within-limits',
+    change: { from: 'limits(core, added', to: 'limits(core, 0 * added' },
+    notice: 'api/secrets/promote: the limits of the organisation count what is copied',
+  },
+  {
+    name: 'a promotion is not held as a share of the source',
+    tag: 'promotion-held-as-share',
+    change: { from: 'policies.some((policy) => holds(policy, effect))', to: 'false' },
+    notice: 'api/secrets/promote: one on secret.share holds it as what it does to each source',
+  },
+  {
+    name: 'an approved promotion copies another value than the one that was approved',
+    tag: 'approved-copies-kept',
+    change: { from: 'rests = copies', to: 'rests: typeof copies = []' },
+    notice: 'api/secrets/promote: one on secret.update holds it as the change of the target',
+  },
+  {
+    name: 'an entry of a promotion names a source outside the limits of its reader',
+    tag: 'audit-source-within-view',
+    change: { from: 'environments?.includes(imported.source) ?? true', to: 'true' },
+    notice: 'api/secrets/promote: audit: an entry is shown to who reaches both environments',
+  },
+  {
+    name: 'an exposure report leaves out what was promoted',
+    tag: 'exposure-counts-promotions',
+    change: { from: 'entry.imported?.copied ?? {}', to: '{}' },
+    notice: 'api/secrets/promote: one entry names what was written and copied',
+  },
   {
     name: 'a list of rows stays in memory after one of them was written',
     tag: 'list-ends-with-a-write',

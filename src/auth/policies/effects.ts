@@ -87,6 +87,13 @@ export const readEffect = (row: SecretRow): Effect => ({
   targets: [row],
 });
 
+/** The effect of copying a secret's value to where others may read it. */
+export const copyEffect = (row: SecretRow): Effect => ({
+  operations: ['secret.share', 'secret.read'],
+  reach: { secrets: [row] },
+  targets: [row],
+});
+
 /**
  * Finds the rows that a change names: the secret that a link shows, the team that decides for a policy, the
  * connection of a SCIM token.

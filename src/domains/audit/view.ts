@@ -49,7 +49,14 @@ const isOwn = ({ own }: View, { actor }: Pick<Entry, 'actor'>) =>
   [actor.id, actor.parent_id].some((id) => id !== null && own.includes(id));
 
 /** What a view needs of an entry. */
-type Subject = Pick<Entry, 'actor' | 'environment' | 'resource_name' | 'former_name' | 'use'>;
+type Subject = Pick<Entry, 'actor' | 'environment' | 'resource_name' | 'former_name' | 'use'> &
+  Partial<Pick<Entry, 'imported'>>;
+
+/** Whether a view includes the environment that a promotion copies from; true of other entries. */
+const reachesSource = ({ places }: View, { imported }: Partial<Pick<Entry, 'imported'>>): boolean =>
+  !imported?.copied ||
+  // safety: audit-source-within-view
+  places.some(({ environments }) => environments?.includes(imported.source) ?? true);
 
 /** Whether a view includes an environment and, where its names are limited, all these names. */
 const reachesAll = ({ places }: View, environment: string, named: readonly string[]): boolean =>
@@ -68,7 +75,7 @@ const namesIn = ({ resource_name, former_name, use }: Subject): string[] =>
 export function shows(view: View | null, entry: Subject): boolean {
   if (view === null || isOwn(view, entry)) return true;
   const { environment, resource_name } = entry;
-  if (environment === null) return false;
+  if (environment === null || !reachesSource(view, entry)) return false;
   // safety: audit-every-name-within-view
   const named = resource_name == null ? null : namesIn(entry);
   return view.places.some(
@@ -92,7 +99,7 @@ export function seenIn(view: View | null, entry: Entry): Entry {
   // The entry of a sync names the sync.
   const named = (BULK_READS as readonly string[]).includes(entry.action) ? [] : namesIn(entry);
   // safety: own-entries-within-limits
-  if (reachesAll(view, entry.environment, named)) return entry;
+  if (reachesSource(view, entry) && reachesAll(view, entry.environment, named)) return entry;
   const {
     former_name: _,
     names: __,

@@ -245,12 +245,13 @@ export const AuditEntry = z
         unnamed: z.int(),
         versions: z.record(z.string(), z.int()),
         deleted: z.record(z.string(), z.int()).optional(),
+        copied: z.record(z.string(), z.int()).optional(),
         dry_run: z.boolean(),
       })
       .optional()
       .openapi({
         description:
-          'For an import or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written or deleted, by secret id.',
+          'For an import, a promotion or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written, deleted or copied, by secret.',
       }),
     adopted: z.object(adoption).optional().openapi({
       description: 'For the adoption of a restored database: what changed, and what was lost or stays ended.',

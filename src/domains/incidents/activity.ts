@@ -36,7 +36,7 @@ const CHANGING = [
   ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
 ];
 /** Each has one entry for everything it created, updated and deleted. */
-const SEVERAL = ['integration.import', 'secret.write_folder', 'secret.delete_folder'];
+const SEVERAL = ['integration.import', 'secret.promote', 'secret.write_folder', 'secret.delete_folder'];
 /** What a sync sends has an entry with the connection in `sent`. */
 const SENDING = 'integration.sync_run';
 /** Actions whose entries record changes of secrets. */
@@ -74,8 +74,8 @@ export const isChange = (entry: Entry) =>
   CHANGING.includes(entry.action) && isDone(entry) && entry.version !== null && entry.resource !== null;
 
 /**
- * Entries, where that of an import or a folder is followed by one for each version it wrote or deleted, as if
- * each secret had been created, updated or deleted on its own.
+ * Entries, where that of an import, a promotion or a folder is followed by one for each version it wrote,
+ * deleted or copied, as if each secret had been created, updated, deleted or read on its own.
  */
 export const expanded = (entries: readonly Entry[]): Entry[] =>
   // safety: exposure-counts-imports
@@ -97,6 +97,16 @@ export const expanded = (entries: readonly Entry[]): Entry[] =>
         version,
         imported: undefined,
         action: 'secret.delete',
+      }),
+    ),
+    // safety: exposure-counts-promotions
+    ...Object.entries(entry.imported?.copied ?? {}).map(
+      ([resource, version]): Entry => ({
+        ...entry,
+        resource,
+        version,
+        imported: undefined,
+        action: 'secret.read',
       }),
     ),
   ]);

@@ -167,7 +167,7 @@ const Recent = z
           'Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked.',
       }),
   })
-  .openapi({
+  .openapi('RecentItems', {
     description: 'Items created in the last seven days, to review. Newest first, at most 1,000 of each kind.',
   });
 

@@ -376,6 +376,9 @@ const Compared = z
           }),
           version: z.int().nullable(),
           time: Time.nullable().openapi({ description: 'When this version was created.' }),
+          group: z.int().nullable().openapi({
+            description: 'Equal for equal values. null where status is absent or present.',
+          }),
         }),
       )
       .openapi({ description: 'In the order of the request.' }),

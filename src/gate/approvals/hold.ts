@@ -5,6 +5,7 @@
 
 import {
   type Change,
+  copyEffect,
   type Effect,
   effectsOf,
   environmentsOf,
@@ -64,14 +65,14 @@ interface Allowed {
 export function governed(call: Call<unknown>, made: Plan, now: number): Proposal {
   if (isUngoverned(call)) return made;
   const changes = changesOf(call, made);
-  const effects = [
+  const effects = withCopies(call, made, [
     ...effectsOf(changes, call.caller.id, call.core.rows.get, placedIn(call.core)),
     // Only the held ones: an approval is void once one of its targets has changed.
     ...(made.reveals ?? [])
       .filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length)
       .map(readEffect),
     ...usesHeld(call, made),
-  ];
+  ]);
   const held = hold(
     call,
     {
@@ -88,6 +89,21 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   if (isRefusal(held) || 'wants' in held) return held;
   if ('waits' in held) return { ...held.waits, audit: { ...targetOf(made), ...held.waits.audit } };
   return underApproval(call, allowed(made, held), held);
+}
+
+/**
+ * These effects with those of copying values, where a policy holds it. An approval of any of them rests on
+ * every copied secret, so that no other value is written than the one that was approved.
+ */
+function withCopies({ core, caller }: Call<unknown>, { copies = [] }: Plan, others: Effect[]): Effect[] {
+  const policies = policiesOf(core, 'approval').filter((policy) => binds(core, policy, [caller]));
+  // safety: promotion-held-as-share
+  const held = copies.map(copyEffect).filter((effect) => policies.some((policy) => holds(policy, effect)));
+  // safety: approved-copies-kept
+  const rests = copies;
+  return [...others, ...held].map((effect, at) =>
+    at === 0 ? { ...effect, targets: [...effect.targets, ...rests] } : effect,
+  );
 }
 
 /**

@@ -91,6 +91,15 @@ const readingOf = ({
   isLimited: names !== undefined || patterns !== undefined || patterns_digest !== undefined,
 });
 
+/** What an entry reads. A promotion reads each secret that it copied. */
+const readingsOf = (entry: Entry): [string, Reading][] =>
+  isRead(entry)
+    ? [[entry.resource as string, readingOf(entry)]]
+    : Object.entries(entry.imported?.copied ?? {}).map(([secret, version]) => [
+        secret,
+        readingOf({ ...entry, version }),
+      ]);
+
 type Kept = Omit<Reading, 'actor' | 'isLimited'> & { reader: string; actor: string; limited: number };
 
 /**
@@ -158,8 +167,7 @@ function createReaders(core: Core): Readers {
     meta.set('readers', String(sequence));
   };
   auditLog.follow((entry) => {
-    if (!isRead(entry)) return;
-    add(entry.resource as string, readingOf(entry));
+    for (const [target, reading] of readingsOf(entry)) add(target, reading);
     if (many >= MOST_PENDING) flush(entry.sequence);
   });
   return {
@@ -180,6 +188,15 @@ function createReaders(core: Core): Readers {
 
 /** Counts the entries in the gate that are not written yet, each reader of a target once. */
 function takeUp(sql: SqlStorage, after: number, add: (target: string, reading: Reading) => void): void {
+  takeUpReads(sql, after, add);
+  for (const { body } of sql.exec<{ body: string }>(
+    "select body from audit where sequence > ? and action = 'secret.promote' and outcome = 'success'",
+    after,
+  ))
+    for (const [target, reading] of readingsOf(JSON.parse(body) as Entry)) add(target, reading);
+}
+
+function takeUpReads(sql: SqlStorage, after: number, add: (target: string, reading: Reading) => void): void {
   for (const { body, count, low, high } of sql.exec<{
     body: string;
     count: number;

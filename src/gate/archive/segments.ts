@@ -5,7 +5,7 @@ import { toBase64, utf8 } from '../../crypto/bytes';
 import { gzip } from '../../crypto/gzip';
 import { auditSegments } from '../../db/schema';
 import { insertOf } from '../../db/statements';
-import { changedIn, type Entry } from '../audit/entry';
+import { type Entry, secretsIn } from '../audit/entry';
 import type { Core } from '../core';
 import { lastUsed } from '../limits/last-used';
 import { SLACK, WINDOW } from '../limits/rate-limit';
@@ -50,7 +50,7 @@ async function segmentOf(org: string, entries: Entry[]): Promise<Segment> {
       ...new Set(
         entries.flatMap((entry) => [
           ...(entry.resource === null ? [] : [entry.resource]),
-          ...changedIn(entry),
+          ...secretsIn(entry),
         ]),
       ),
     ],

@@ -38,8 +38,10 @@ export interface Imported {
    * All versions that it wrote, by the ids of secrets. Later reports about a credential are based on this.
    */
   versions: Readonly<Record<string, number>>;
-  /** Of a change of a folder: the newest versions of the secrets that it deleted, by their ids. */
+  /** Of a folder or a promotion: the newest versions of the secrets that it deleted, by their ids. */
   deleted?: Readonly<Record<string, number>>;
+  /** Of a promotion: the versions that it copied, by the ids of their secrets. */
+  copied?: Readonly<Record<string, number>>;
   dry_run: boolean;
 }
 
@@ -152,8 +154,9 @@ export interface Draft {
   /** And their names, if they fit; otherwise `prefix` and `patterns` describe them. */
   names?: readonly string[];
   /**
-   * Of an import, and of a change of a folder by a client of Vault: the source, the number of secrets
-   * created, changed, skipped and refused, and the names of those written or deleted, as far as they fit.
+   * Of an import, a promotion, and a change of a folder by a client of Vault: the source, the number of
+   * secrets created, changed, skipped and refused, and the names of those written or deleted, as far as they
+   * fit.
    */
   imported?: Imported;
   /** Of a restore: counts, and the names of what was lost or stays ended. */
@@ -262,21 +265,20 @@ const adoptedIn = (adopted: Adoption): Adoption => ({
 });
 
 /** The same of an import. */
-const importedIn = ({ deleted, ...imported }: Imported): Imported =>
+const importedIn = ({ copied, deleted, ...imported }: Imported): Imported =>
   sorted({
     ...imported,
     versions: sorted(imported.versions),
+    ...(copied && { copied: sorted(copied) }),
     ...(deleted && { deleted: sorted(deleted) }),
   });
 
 /** The same of a call of an upstream. */
 const usedIn = (use: Use): Use => sorted({ ...use, secrets: use.secrets.map(sorted) });
 
-/** The ids of all secrets that an entry about several of them changed. */
-export const changedIn = ({ imported }: Pick<Draft, 'imported'>): string[] => [
-  ...Object.keys(imported?.versions ?? {}),
-  ...Object.keys(imported?.deleted ?? {}),
-];
+/** The ids of all secrets that an entry about several of them changed or copied. */
+export const secretsIn = ({ imported }: Pick<Draft, 'imported'>): string[] =>
+  [imported?.versions, imported?.deleted, imported?.copied].flatMap((ids) => Object.keys(ids ?? {}));
 
 /** The address that an entry shows: a bound Worker has none. */
 const addressIn = ({ actor, ip }: Draft): string | null =>

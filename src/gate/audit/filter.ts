@@ -1,6 +1,6 @@
 // Which audit entries a filter finds, in the gate's table and in a list. Pure. Invariant: both ways find the
 // same entries.
-import { changedIn, type Entry } from './entry';
+import { type Entry, secretsIn } from './entry';
 
 export interface Filter {
   /** A credential, a member, a browser session of one, or `system`. */
@@ -31,7 +31,7 @@ export function finds(
     (actor === undefined || isBy(entry.actor, actor)) &&
     (action === undefined || entry.action === action) &&
     (actions === undefined || actions.includes(entry.action)) &&
-    (resource === undefined || entry.resource === resource || changedIn(entry).includes(resource)) &&
+    (resource === undefined || entry.resource === resource || secretsIn(entry).includes(resource)) &&
     (outcome === undefined || entry.outcome === outcome) &&
     (from === undefined || at >= from) &&
     (to === undefined || at < to)
@@ -59,10 +59,11 @@ export function conditionsOf({ actor, action, actions, resource, outcome, from, 
   if (actions !== undefined) add('action in (select value from json_each(?))', JSON.stringify(actions));
   if (resource !== undefined)
     add(
-      `(resource = ? or (action in ('integration.import', 'secret.write_folder', 'secret.delete_folder') and (
+      `(resource = ? or (action in ('integration.import', 'secret.promote', 'secret.write_folder', 'secret.delete_folder') and (
         exists (select 1 from json_each(body, '$.imported.versions') where key = ?)
-        or exists (select 1 from json_each(body, '$.imported.deleted') where key = ?))))`,
-      ...[resource, resource, resource],
+        or exists (select 1 from json_each(body, '$.imported.deleted') where key = ?)
+        or exists (select 1 from json_each(body, '$.imported.copied') where key = ?))))`,
+      ...[resource, resource, resource, resource],
     );
   if (outcome !== undefined) add('outcome = ?', outcome);
   if (from !== undefined) add('at >= ?', from);

@@ -50,6 +50,8 @@ export interface Plan {
   refusal?: Refusal;
   /** Secrets whose values are sent out with it. */
   reveals?: SecretRow[];
+  /** Secrets whose values it copies to other secrets. */
+  copies?: SecretRow[];
   /** Secrets that are used through an upstream, and whether the call can change something there. */
   uses?: { upstream: UpstreamRow; secrets: SecretRow[]; isWriting: boolean; isOnce: boolean };
   /** Keeps what the audit entry will say, instead of writing it: its outcome is not known yet. */

@@ -187,6 +187,14 @@ const reaching = ({ environment, secret, ids, everywhere }: World): Record<strin
       data: { dev_ONE: 'mine' },
     })),
   ),
+  'POST /orgs/{org_id}/environments/{environment}/promote': [environment, 'development'].flatMap((from) =>
+    [{}, { names: ['dev_ONE', 'HIDDEN_ONE'] }, { prune: true }, { prune: true, dryRun: true }].map(
+      (more) => ({
+        from,
+        ...more,
+      }),
+    ),
+  ),
   'POST /orgs/{org_id}/trusts': [
     {
       name: 'x',

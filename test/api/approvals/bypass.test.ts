@@ -94,6 +94,11 @@ type Fortress = Awaited<ReturnType<typeof newFortress>>;
 const bodies: Record<string, unknown> = {
   'patch /orgs/{org_id}/secrets/{id}': { value: 'x' },
   'post /orgs/{org_id}/secrets/{id}/rollback': { version: 1 },
+  'post /orgs/{org_id}/environments/{environment}/promote': {
+    from: 'staging',
+    names: ['held/db'],
+    prune: true,
+  },
   'patch /orgs/{org_id}': { name: 'an org' },
   'delete /orgs/{org_id}': { confirm: 'an org' },
 };

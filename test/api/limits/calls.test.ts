@@ -76,6 +76,16 @@ describe('cost: calls of the gate and of D1', () => {
     });
   });
 
+  it('promotion: two gate calls and one batch; a dry run: one call and no D1', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'A', environment: 'staging' });
+    const promote = (fields: object) =>
+      o.post('/environments/production/promote', { from: 'staging', ...fields });
+    expect(await costOf(() => promote({ dryRun: true }))).toEqual({ status: 200, gate: 1, d1: 0 });
+    expect(await costOf(() => promote({}))).toEqual({ status: 200, gate: 2, d1: 1 });
+    expect(await costOf(() => promote({}))).toEqual({ status: 200, gate: 1, d1: 0 });
+  });
+
   it('create, PATCH, rotate and revoke: one gate call and one batch; mint without one; two calls to generate a value', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'password' });

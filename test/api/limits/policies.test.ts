@@ -202,6 +202,16 @@ describe('limits: the work of policies', () => {
     expect(planned).toBe(301);
   });
 
+  slow('of a promotion is done in turns', async () => {
+    const o = await newOrg();
+    const body = { source: 'dotenv', onConflict: 'skip', environmentId: 'staging', data: dotenv(200) };
+    expect((await o.post('/integrations/import', body)).json.created).toHaveLength(200);
+    await widePolicies(o);
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
+    const { status, json, text } = await o.post('/environments/production/promote', { from: 'staging' });
+    expect([status, json.created?.length], text).toEqual([200, 200]);
+  });
+
   it('of a bulk read is done in turns, and withholds what a policy holds', async () => {
     const o = await newOrg();
     await widePolicies(o);

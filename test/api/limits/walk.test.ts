@@ -145,6 +145,7 @@ function lowerQuotas(): () => void {
 /** What each route adds. A route that reads has no line where it adds nothing; any other has one. */
 const adds: Record<string, string[]> = {
   'POST /orgs/{org_id}/environments': ['environment'],
+  'POST /orgs/{org_id}/environments/{environment}/promote': ['secret', 'secret_versions'],
   'POST /orgs/{org_id}/members': ['member'],
   'POST /orgs/{org_id}/teams': ['team'],
   'POST /orgs/{org_id}/teams/{id}/members': ['team_member'],
@@ -205,6 +206,7 @@ async function furnish() {
   await o.patch(`/secrets/${secret.id}`, { value: 'second' });
   const leaking = await newSecret(o, { value: 'a-value-that-leaks-4711' });
   const held = await newSecret(o, { name: 'held/one' });
+  for (let n = 0; n < TIMES; n++) await newSecret(o, { name: `D_${n}`, environment: 'development' });
 
   await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['held/*'] } });
   const member = await newMember(o, 'viewer');
@@ -262,6 +264,10 @@ const made: Record<string, (turn: Turn) => unknown> = {
   'PATCH /orgs/{org_id}/secrets/{id}': ({ n }) => ({ value: `v ${n}` }),
   'POST /orgs/{org_id}/provider-tokens': ({ n }) => ({ name: `p ${n}`, scopes: ['rotate'] }),
   'POST /orgs/{org_id}/credentials/{id}/contain': () => ({ rotate: 'generated' }),
+  'POST /orgs/{org_id}/environments/{environment}/promote': ({ n }) => ({
+    from: 'development',
+    names: [`D_${n.split('-').at(-1)}`],
+  }),
   'POST /orgs/{org_id}/environments': ({ n }) => ({ name: `E ${n}`, slug: `e-${n}` }),
   'POST /orgs/{org_id}/members': ({ n }) => ({ email: `m${n}@example.com`, name: 'M', role: 'viewer' }),
   'POST /orgs/{org_id}/teams/{id}/members': ({ world }) => ({ member_id: world.member.id }),

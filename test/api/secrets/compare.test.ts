@@ -46,14 +46,15 @@ describe('compare environments: the state of each name', () => {
     expect(json.data.map(({ name }: { name: string }) => name)).toEqual(['LEFT', 'OTHER', 'RIGHT', 'SAME']);
     const time = expect.stringMatching(/^2/);
     expect(json.data[1].environments).toEqual([
-      { environment: 'staging', status: 'different', version: 1, time },
-      { environment: 'production', status: 'different', version: 2, time },
+      { environment: 'staging', status: 'different', version: 1, time, group: 0 },
+      { environment: 'production', status: 'different', version: 2, time, group: 1 },
     ]);
     expect(json.data[0].environments[1]).toEqual({
       environment: 'production',
       status: 'absent',
       version: null,
       time: null,
+      group: null,
     });
     expect(await statuses(o)).toEqual({
       LEFT: ['present', 'absent'],
@@ -79,6 +80,8 @@ describe('compare environments: the state of each name', () => {
       'different',
       'different',
     ]);
+    const [{ environments }] = (await compare(o, `development,${id},production&prefix=OTHER`)).json.data;
+    expect(environments.map(({ group }: { group: number }) => group)).toEqual([0, 0, 1]);
     expect((await statuses(o, `development,${id}`)).OTHER).toEqual(['same', 'same']);
     expect(Object.keys(await statuses(o, 'staging,production&prefix=S'))).toEqual(['SAME']);
     const names: string[] = [];

@@ -74,6 +74,11 @@ export const COMMANDS: Record<string, Entry> = {
     summary: 'Copy secrets to another environment',
     load: () => import('./copy.ts'),
   },
+  promote: {
+    section: 'Secrets',
+    summary: 'Give an environment the values of another one',
+    load: () => import('./promote.ts'),
+  },
   import: {
     section: 'Secrets',
     summary: 'Import secrets from a file or another tool',

@@ -1,4 +1,5 @@
 // Filters for lists: segments, a select, and a text field.
+import { useEffect, useState } from 'preact/hooks';
 import type { Choice } from './field';
 
 /** @param label the accessible name of the choice */
@@ -92,3 +93,16 @@ export const FilterText = ({
     onInput={(event) => onValue(event.currentTarget.value)}
   />
 );
+
+/** The debounce time for typing, in milliseconds. */
+const SETTLED_AFTER = 150;
+
+/** The debounced text; an empty text applies immediately. */
+export function useSettled(text: string): string {
+  const [settled, settle] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => settle(text), text ? SETTLED_AFTER : 0);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return text ? settled : '';
+}

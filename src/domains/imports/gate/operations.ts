@@ -14,7 +14,7 @@ import { type Call, isRefusal, type Operation } from '../../../gate/request/call
 import { type More, wants } from '../../../gate/request/outcome';
 import type { Plan, Proposal } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
-import { advance, begin, changed, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
+import { advance, begin, changed, joined, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
 import { limits } from '../../secrets/gate/state';
 import { readable } from '../../secrets/rules';
 import { bounded } from '../answer';
@@ -208,12 +208,7 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
   const { core, input } = call;
   const writing = steps.filter((step): step is Writing => step.to === 'created' || step.to === 'updated');
   const plans = writing.map(({ plan }) => plan);
-  const writes = plans.flatMap((plan) => plan.writes ?? []);
-  const added = writes.reduce(
-    (sum, { row }) =>
-      sum + (row as SecretRow).sealed_size - (core.rows.get('secret', row.id)?.sealed_size ?? 0),
-    0,
-  );
+  const { added, parts } = joined(core, plans);
   // safety: import-within-limits
   const limit = limits(core, added, writing.filter(({ to }) => to === 'created').length);
   if (limit) return limit;
@@ -234,10 +229,8 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
   if (input.dry_run) return made;
   return {
     ...made,
-    writes,
-    versions: plans.flatMap((plan) => plan.versions ?? []),
-    trimmed: plans.flatMap((plan) => plan.trimmed ?? []),
-    environments: writes.length ? [environment.id] : [],
+    ...parts,
+    environments: parts.writes.length ? [environment.id] : [],
     events: broken.flatMap(({ event }) => event ?? []),
   };
 }

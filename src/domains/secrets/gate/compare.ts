@@ -38,6 +38,8 @@ interface State {
   version: number | null;
   /** When the version was created. */
   time: string | null;
+  /** Equal for equal values; null where equality is not told. */
+  group: number | null;
 }
 
 export interface Compared {
@@ -125,17 +127,15 @@ function statesOf(
   const present = rows.filter((row) => listed.some(({ id }) => id === row.environment_id));
   if (present.length === 0) return null;
   const known = present.filter((row) => mayCompare(call, row, now, bypassed));
-  const verdict =
-    known.length < 2
-      ? 'present'
-      : new Set(known.map(({ fingerprint }) => fingerprint)).size === 1
-        ? 'same'
-        : 'different';
+  const values = [...new Set(known.map(({ fingerprint }) => fingerprint))];
+  const verdict = known.length < 2 ? 'present' : values.length === 1 ? 'same' : 'different';
   return listed.map(({ id, slug }): State => {
     const row = present.find(({ environment_id }) => environment_id === id);
-    if (!row) return { environment: slug, status: 'absent', version: null, time: null };
+    if (!row) return { environment: slug, status: 'absent', version: null, time: null, group: null };
     const status = known.includes(row) ? verdict : 'present';
-    return { environment: slug, status, version: row.version, time: iso(row.rotated_at ?? row.updated_at) };
+    const group = status === 'present' ? null : values.indexOf(row.fingerprint);
+    const time = iso(row.rotated_at ?? row.updated_at);
+    return { environment: slug, status, version: row.version, time, group };
   });
 }
 

@@ -9,7 +9,7 @@ import type { Core } from '../../../gate/core';
 import { caughtUp } from '../../../gate/journal/mirror';
 import { type Call, isRefusal } from '../../../gate/request/call';
 import { type More, wants } from '../../../gate/request/outcome';
-import type { Plan } from '../../../gate/request/plan';
+import type { Plan, Put } from '../../../gate/request/plan';
 import { slugOf } from '../../../gate/request/target';
 import { insertion, revision, rowKeyOf } from '../../../gate/request/writes';
 import { isoOrNull } from '../../../http/wire';
@@ -217,6 +217,25 @@ export function changed(
     audit: {
       ...subjectOf(call.core, row),
       ...(fields.expires_at !== undefined && { expires_at: isoOrNull(row.expires_at) }),
+    },
+  };
+}
+
+/** What several plans of secrets write together, and the bytes of ciphertext that they add. */
+export function joined(core: Core, plans: readonly Plan[]) {
+  const writes = plans.flatMap((plan) => plan.writes ?? []);
+  const sizeOf = ({ row }: Put) => (row as SecretRow).sealed_size;
+  return {
+    added: writes.reduce(
+      (sum, put) => sum + sizeOf(put) - (core.rows.get('secret', put.row.id)?.sealed_size ?? 0),
+      0,
+    ),
+    parts: {
+      writes,
+      deletes: plans.flatMap((plan) => plan.deletes ?? []),
+      versions: plans.flatMap((plan) => plan.versions ?? []),
+      trimmed: plans.flatMap((plan) => plan.trimmed ?? []),
+      destroyed: plans.flatMap((plan) => plan.destroyed ?? []),
     },
   };
 }

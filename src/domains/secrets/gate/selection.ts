@@ -142,15 +142,16 @@ function later(
 }
 
 /**
- * All secrets of an environment that the caller may read, sorted by name, and those that are held for
- * approval; null for too many.
+ * All secrets of an environment that the caller may read, or those with a prefix, sorted by name, and those
+ * that are held for approval; null for too many.
  */
 export function rowsOf(
   call: Call<unknown>,
   { environment, scopes, patterns }: Pick<Selection, 'environment' | 'scopes' | 'patterns'>,
   now: number,
+  prefix = '',
 ) {
-  const whole = { prefixes: [''], strip: false, after: null, limit: MOST_BULK.secrets };
+  const whole = { prefixes: [prefix], strip: false, after: null, limit: MOST_BULK.secrets };
   const { selected, held, next } = select(call, { environment, scopes, patterns, ...whole }, now);
   return next ? null : { rows: selected.map(({ row }) => row).sort(inOrder), held: held.sort(inOrder) };
 }

@@ -4,7 +4,7 @@
 const VERBS: Record<string, [label: string, verbs: string]> = {
   secret: [
     'Secrets',
-    'auto_rotate compare create delete delete_folder expired expiring list read read_all restore rollback rotate rotation_due share share_list share_revoke share_view update use use_end versions write_folder',
+    'auto_rotate compare create delete delete_folder expired expiring list promote read read_all restore rollback rotate rotation_due share share_list share_revoke share_view update use use_end versions write_folder',
   ],
   api_key: ['API keys', 'create list read revoke rotate update'],
   agent: ['Agents', 'create list read revoke update'],

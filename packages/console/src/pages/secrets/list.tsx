@@ -1,7 +1,7 @@
 // The secrets of an environment: with search, filters, and folders from `/` in names.
 import { type components, secretTypes } from '@secrets-vault/client';
 import { Download, Folder, GitCompare, Plus, Upload } from 'lucide-preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, useList, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
@@ -9,7 +9,7 @@ import { may } from '../../may';
 import { useParameter } from '../../router';
 import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
-import { FilterSelect, FilterText, Segments } from '../../ui/filters';
+import { FilterSelect, FilterText, Segments, useSettled } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
 import { Empty, PageHead, Time } from '../../ui/parts';
 import type { Column } from '../../ui/table';
@@ -108,19 +108,6 @@ interface Filters {
   search: string;
   type: string;
   status: string;
-}
-
-/** The debounce time for typing, in milliseconds. */
-const SETTLED_AFTER = 150;
-
-/** The debounced text; an empty text applies immediately. */
-function useSettled(text: string): string {
-  const [settled, settle] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => settle(text), text ? SETTLED_AFTER : 0);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return text ? settled : '';
 }
 
 /**

@@ -15,7 +15,7 @@ import { environmentOf } from '../../../../gate/request/target';
 import { iso } from '../../../../http/wire';
 import { type EncryptedValue, readable } from '../../rules';
 import { amend, removal } from '../changes';
-import { begin, isUsedId, type Kept, keptOfAll, nameLock } from '../plans';
+import { begin, isUsedId, joined, type Kept, keptOfAll, nameLock } from '../plans';
 import { noEnvironment } from '../reads';
 import { isDirectly, MOST_BULK } from '../selection';
 import { limits } from '../state';
@@ -184,12 +184,10 @@ function together(
   const { core } = call;
   const plans = [...created, ...updated, ...deleted.map(({ plan }) => plan)];
   const written = rowsIn([...created, ...updated]);
-  const before = ({ id }: SecretRow) => core.rows.get('secret', id)?.sealed_size ?? 0;
-  const added = written.reduce((sum, row) => sum + row.sealed_size - before(row), 0);
+  const { added, parts } = joined(core, plans);
   // safety: folder-within-limits
   const limit = limits(core, added, created.length);
   if (limit) return limit;
-  const versions = plans.flatMap((plan) => plan.versions ?? []);
   const imported: Subject['imported'] = {
     source: 'vault',
     created: created.length,
@@ -197,7 +195,7 @@ function together(
     skipped,
     failed: 0,
     ...namesListed([...written, ...deleted.map(({ row }) => row)].map(({ name }) => name)),
-    versions: Object.fromEntries(versions.map(({ secret_id, version }) => [secret_id, version])),
+    versions: Object.fromEntries(parts.versions.map(({ secret_id, version }) => [secret_id, version])),
     ...(deleted.length && {
       deleted: Object.fromEntries(deleted.map(({ row }) => [row.id, row.version])),
     }),
@@ -206,11 +204,7 @@ function together(
   return {
     status: 200,
     data: null,
-    writes: plans.flatMap((plan) => plan.writes ?? []),
-    deletes: plans.flatMap((plan) => plan.deletes ?? []),
-    versions,
-    trimmed: plans.flatMap((plan) => plan.trimmed ?? []),
-    destroyed: plans.flatMap((plan) => plan.destroyed ?? []),
+    ...parts,
     environments: plans.length ? [environment.id] : [],
     audit: { environment: environment.slug, ...(plans.length && { imported }) },
     describes: `change ${plans.length} secrets in ${environment.slug}, of which ${deleted.length} are deleted`,
