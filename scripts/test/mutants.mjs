@@ -1,6 +1,6 @@
 // Whether the tests notice when a safety check is removed: applies each mutant of scripts/test/mutants to a
 // copy of the project, one at a time, and runs the tests that should notice. Invariant: a mutant counts as
-// killed only if a test that passes without it failed or hung. npm run test:mutants -- [--only TEXT] [--json]
+// killed only if a test that passes without it failed or hung. npm run test:mutants -- [--only TEXT]... [--json]
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -31,10 +31,14 @@ const COPIED = [
 const IN_PACKAGES = /packages.[^/\\]+.node_modules$/;
 const PATIENCE = 300_000;
 
-const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });
-const chosen = mutants.filter(({ name, tag }) => `${name}\n${tag ?? ''}`.includes(options.only ?? ''));
-if (chosen.length === 0)
-  stop(`No mutant has a name or a tag containing ${JSON.stringify(options.only)}: see scripts/test/mutants.`);
+const { values: options } = parseArgs({
+  options: { only: { type: 'string', multiple: true, default: [''] }, json: { type: 'boolean' } },
+});
+const isOf = (text, { name, tag }) => `${name}\n${tag ?? ''}`.includes(text);
+const missing = options.only.find((text) => !mutants.some((mutant) => isOf(text, mutant)));
+if (missing !== undefined)
+  stop(`No mutant has a name or a tag containing ${JSON.stringify(missing)}: see scripts/test/mutants.`);
+const chosen = mutants.filter((mutant) => options.only.some((text) => isOf(text, mutant)));
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'svc-mutants-'));
 process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
