@@ -66,15 +66,21 @@ const textOf = async (done: Promise<unknown>) => ((await done) as Response).text
 describe('forward', () => {
   it('bounds: an upload past its bound is refused, and is not sent to its end', async () => {
     let sent = '';
+    const received = Promise.withResolvers<void>();
     const { done } = forwarded(
       async ({ body }) => {
-        for await (const part of body as unknown as AsyncIterable<Uint8Array>)
-          sent += new TextDecoder().decode(part);
+        try {
+          for await (const part of body as unknown as AsyncIterable<Uint8Array>)
+            sent += new TextDecoder().decode(part);
+        } finally {
+          received.resolve();
+        }
         return new Response('stored');
       },
       streamOf('12345', '67890', 'past', 'more'),
     );
     expect(await done).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+    await received.promise;
     expect(sent).toBe('1234567890');
   });
 
