@@ -208,13 +208,6 @@ export const mutants = [
       'api/approvals/targets: approval: one of a connection is void once an environment or a team that it names gives more',
   },
   {
-    name: 'an approval of a SCIM token gives what the teams of its connection give since',
-    tag: 'approved-token-kept',
-    change: { from: 'connection ? namedByConnection(connection) : []', to: '[]' },
-    notice:
-      'api/approvals/connections: approval: one of a SCIM token is void once a team of its connection gives more',
-  },
-  {
     name: 'an approval counts again once a member has returned to a team',
     tag: 'approved-memberships-kept',
     change: { from: 'revision: row.created_at', to: 'revision: row.revision' },

@@ -21,7 +21,7 @@ import { membershipId, membersOfTeam } from '../identity/team-members';
 type Targets = ApprovalRow['targets'];
 
 /** Ids of the rows that a changed row names and that decide what the change does. */
-function namedBy(core: Core, change: Change): string[] {
+function namedBy(change: Change): string[] {
   const row = change.after ?? change.before;
   if (!row) return [];
   switch (change.kind) {
@@ -40,11 +40,8 @@ function namedBy(core: Core, change: Change): string[] {
     case 'credential':
       return change.before
         ? []
-        : [
-            ...(change.after?.environments ?? []),
-            ...limitsOf(change.after),
-            ...namedByToken(core, change.after),
-          ];
+        : // With a SCIM token its connection is changed too.
+          [...(change.after?.environments ?? []), ...limitsOf(change.after)];
     case 'policy':
       return [change.before, change.after].flatMap((one) => (one ? namedByPolicy(one) : []));
     case 'team_member': {
@@ -110,13 +107,6 @@ const namedByConnection = ({
   ...team_mappings.flatMap(({ team_id }) => [team_id, ...withGrants(team_id)]),
 ];
 
-/** The same of the connection whose people a SCIM token manages. */
-function namedByToken({ rows }: Core, row: CredentialRow | null): string[] {
-  const connection = rows.get('sso_connection', row?.scim?.connection ?? '');
-  // safety: approved-token-kept
-  return connection ? namedByConnection(connection) : [];
-}
-
 /** A grantee or a team; with a team also who is in it, under an id of their own. */
 const withMembers = (id: string | undefined): string[] =>
   id === undefined ? [] : id.startsWith(`${idPrefixes.team}_`) ? [id, membershipId(id, '')] : [id];
@@ -166,7 +156,7 @@ function kindOf(id: string): RowKind | null {
 
 /** The targets of a request by its effects and the rows that it writes and removes. */
 export function targetsOf(core: Core, effects: readonly Effect[], changes: readonly Change[]): Targets {
-  const named = [...new Set(changes.flatMap((change) => namedBy(core, change)))].flatMap((id) => {
+  const named = [...new Set(changes.flatMap((change) => namedBy(change)))].flatMap((id) => {
     const revision = revisionOf(core, id);
     return revision === null ? [] : [{ id, revision }];
   });
