@@ -1,6 +1,7 @@
 // Whether the tests notice when a safety check is removed: applies each mutant of scripts/test/mutants to a
 // copy of the project, one at a time, and runs the tests that should notice. Invariant: a mutant counts as
-// killed only if a test that passes without it failed or hung. npm run test:mutants -- [--only TEXT]... [--json]
+// killed only if a test that passes without it failed or hung.
+// npm run test:mutants -- [--only TEXT]... [--json]
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
