@@ -47,7 +47,7 @@ function cut(text: string, most: number): string {
 }
 
 /** A text as several facts if it is too long for one: what comes last is shown as well. */
-function inPieces(name: string, text: string): Fact[] {
+export function inPieces(name: string, text: string): Fact[] {
   // safety: given-roles-shown-whole
   const count = Math.max(1, Math.ceil(text.length / MOST_FACT));
   return Array.from({ length: count }, (_, n) => text.slice(n * MOST_FACT, (n + 1) * MOST_FACT)).flatMap(
@@ -414,10 +414,22 @@ export function factsOf(
 
 const FURTHER = 'Further facts';
 
-/** Whether what a connection gives to whom is not shown whole: a group could be hidden among others. */
-export const hidesGroups = (changes: readonly Change[], facts: readonly Fact[]): boolean =>
+/**
+ * Whether what a connection gives to whom, or what the operation says of a request, is not shown whole: a
+ * group or a secret could be hidden among others.
+ */
+export function isHidingFacts(
+  changes: readonly Change[],
+  shows: readonly Fact[],
+  facts: readonly Fact[],
+): boolean {
+  if (facts.at(-1)?.name !== FURTHER) return false;
   // safety: connection-shown-whole
-  changes.some(({ kind }) => kind === 'sso_connection') && facts.at(-1)?.name === FURTHER;
+  const isConnection = changes.some(({ kind }) => kind === 'sso_connection');
+  // safety: operation-shown-whole
+  const isOfOperation = facts.length - 1 < shows.length;
+  return isConnection || isOfOperation;
+}
 
 /** Encrypts facts for an approval. */
 export const encryptFacts = (
