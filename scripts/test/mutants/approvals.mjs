@@ -19,9 +19,9 @@ export const mutants = [
     notice: 'api/approvals/connections: many groups hide none from those who decide',
   },
   {
-    name: 'a promotion with more names than deciders are shown is held',
-    tag: 'operation-shown-whole',
-    change: { from: 'facts.length - 1 < shows.length', to: 'false' },
+    name: 'a request for more secrets than deciders are shown by name is held',
+    tag: 'secrets-shown-whole',
+    change: { from: 'past < named.length', to: 'false' },
     notice: 'api/secrets/promote: deciders are shown each name that a promotion writes or deletes',
   },
   {

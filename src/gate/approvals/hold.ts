@@ -36,7 +36,7 @@ import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { isOfOneCredential, isRepeatable, repeatedBy } from './repeats';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow } from './row';
-import { callFact, encryptFacts, factsOf, isHidingFacts } from './shown';
+import { callFact, encryptFacts, factsOf } from './shown';
 import { isRequesterGone, isVoid } from './state';
 
 type Policy = CompiledPolicy<'approval'>;
@@ -403,7 +403,7 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
   const put = insertion(call, 'approval', newRow(call, asked, asking, policies, now));
   const row = put.row as ApprovalRow;
   const facts = factsOf(core, asking.effects, asking.changes, asking.shows);
-  if (isHidingFacts(asking.changes, asking.shows ?? [], facts)) return tooLong;
+  if (facts === null) return tooLong;
   const shown = [...callFact(asked.call), ...facts];
   const sealed = encryptFacts(answerKeyOf(call), ask.org, row.id, shown);
   const payer = quotaRootOf(core, caller);
