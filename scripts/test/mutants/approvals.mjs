@@ -18,6 +18,18 @@ export const mutants = [
     change: { from: "kind === 'sso_connection'", to: 'false' },
     notice: 'api/approvals/connections: many groups hide none from those who decide',
   },
+  {
+    name: 'a request for more secrets than deciders are shown by name is held',
+    tag: 'secrets-shown-whole',
+    change: { from: 'past < named.length', to: 'false' },
+    notice: 'api/secrets/promote: deciders are shown each name that a promotion writes or deletes',
+  },
+  {
+    name: 'deciders are not shown which new secrets a promotion writes',
+    tag: 'promoted-names-shown',
+    change: { from: "created.join(', ')", to: "''" },
+    notice: 'api/secrets/promote: deciders are shown each name that a promotion writes or deletes',
+  },
   ...checks({
     'widener-accountable-for-sessions':
       'api/approvals/diverted: approval: who widened a key counts for what its session asks, though the session began before',

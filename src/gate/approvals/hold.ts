@@ -36,7 +36,7 @@ import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { isOfOneCredential, isRepeatable, repeatedBy } from './repeats';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow } from './row';
-import { callFact, encryptFacts, factsOf, hidesGroups } from './shown';
+import { callFact, encryptFacts, factsOf } from './shown';
 import { isRequesterGone, isVoid } from './state';
 
 type Policy = CompiledPolicy<'approval'>;
@@ -382,8 +382,8 @@ function isStillGood(
   return row.status !== 'approved' || !lacksDecisions(core, row, policies, now);
 }
 
-const tooManyGroups = refuse('LIMIT_REACHED', {
-  message: 'The mappings of this connection are too long to be shown to approvers. Send fewer at a time.',
+const tooLong = refuse('LIMIT_REACHED', {
+  message: 'This request is too long to be shown to approvers. Send fewer names or mappings at a time.',
 });
 
 /** Records that a request waits, or finds the existing approval. */
@@ -403,7 +403,7 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
   const put = insertion(call, 'approval', newRow(call, asked, asking, policies, now));
   const row = put.row as ApprovalRow;
   const facts = factsOf(core, asking.effects, asking.changes, asking.shows);
-  if (hidesGroups(asking.changes, facts)) return tooManyGroups;
+  if (facts === null) return tooLong;
   const shown = [...callFact(asked.call), ...facts];
   const sealed = encryptFacts(answerKeyOf(call), ask.org, row.id, shown);
   const payer = quotaRootOf(core, caller);

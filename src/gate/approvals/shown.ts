@@ -47,7 +47,7 @@ function cut(text: string, most: number): string {
 }
 
 /** A text as several facts if it is too long for one: what comes last is shown as well. */
-function inPieces(name: string, text: string): Fact[] {
+export function inPieces(name: string, text: string): Fact[] {
   // safety: given-roles-shown-whole
   const count = Math.max(1, Math.ceil(text.length / MOST_FACT));
   return Array.from({ length: count }, (_, n) => text.slice(n * MOST_FACT, (n + 1) * MOST_FACT)).flatMap(
@@ -367,17 +367,19 @@ function ofChange(core: Core, change: Change): Fact[] {
   }
 }
 
-/** Several secrets are shown by name, and of other rows the first few. */
-function ofChanges(core: Core, changes: readonly Change[]): Fact[] {
+/** Secrets that exist, where a request changes several: they are shown by name. */
+function severalOf(changes: readonly Change[]): SecretRow[] {
   const secrets = changes.flatMap(({ kind, before }) => (kind === 'secret' && before ? [before] : []));
-  const each = secrets.length > 1 ? changes.filter(({ kind }) => kind !== 'secret') : changes;
+  return secrets.length > 1 ? secrets : [];
+}
+
+/** The first few changed rows, without secrets that are shown by name. */
+function ofChanges(core: Core, changes: readonly Change[]): Fact[] {
+  const isNamed = severalOf(changes).length > 0;
+  const each = isNamed ? changes.filter(({ kind }) => kind !== 'secret') : changes;
   const facts = each.map((change) => ofChange(core, change)).filter(({ length }) => length > 0);
   const more = facts.length - MOST_EACH;
-  return [
-    ...(secrets.length > 1 ? ofReads(core, secrets) : []),
-    ...facts.slice(0, MOST_EACH).flat(),
-    ...(more > 0 ? fact('Further changes', more) : []),
-  ];
+  return [...facts.slice(0, MOST_EACH).flat(), ...(more > 0 ? fact('Further changes', more) : [])];
 }
 
 /**
@@ -387,14 +389,14 @@ export const callFact = (call: string | undefined): Fact[] => fact('Call', call)
 
 /**
  * What deciders are shown of a request: what the operation says of it, and the rows that it reads and
- * changes.
+ * changes. Null if the request is too long for that: a secret or a group could be hidden among others.
  */
 export function factsOf(
   core: Core,
   effects: readonly Effect[],
   changes: readonly Change[],
   shows: readonly Fact[] = [],
-): Fact[] {
+): Fact[] | null {
   const reads = effects.flatMap(({ operations, reach }) =>
     operations.length === 1 &&
     operations[0] === 'secret.read' &&
@@ -404,20 +406,21 @@ export function factsOf(
       : [],
   );
   let length = 0;
-  const all = [...shows, ...ofReads(core, reads), ...ofChanges(core, changes)];
+  const named = [...shows, ...ofReads(core, reads), ...ofReads(core, severalOf(changes))];
+  const all = [...named, ...ofChanges(core, changes)];
   const past = all.findIndex(({ name, value }) => {
     length += name.length + value.length;
     return length > MOST_ALL;
   });
-  return past < 0 ? all : [...all.slice(0, past), ...fact(FURTHER, all.length - past)];
-}
-
-const FURTHER = 'Further facts';
-
-/** Whether what a connection gives to whom is not shown whole: a group could be hidden among others. */
-export const hidesGroups = (changes: readonly Change[], facts: readonly Fact[]): boolean =>
+  if (past < 0) return all;
   // safety: connection-shown-whole
-  changes.some(({ kind }) => kind === 'sso_connection') && facts.at(-1)?.name === FURTHER;
+  const isConnection = changes.some(({ kind }) => kind === 'sso_connection');
+  // safety: secrets-shown-whole
+  const isHiding = past < named.length;
+  return isConnection || isHiding
+    ? null
+    : [...all.slice(0, past), ...fact('Further facts', all.length - past)];
+}
 
 /** Encrypts facts for an approval. */
 export const encryptFacts = (

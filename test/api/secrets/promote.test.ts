@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { routes } from '../../../src/domains';
 import { journal } from '../../../src/gate/journal/records';
 import { problemOf } from '../../model/invariants';
-import { approvalIn, newApprovalPolicy, plantApproval, under } from '../../support/approvals';
+import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
 import { contain, newAgent, newBreakGlass, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -405,6 +405,21 @@ describe('promotion: approval policies', () => {
       );
     },
   );
+
+  it('approval: deciders are shown each name that a promotion writes or deletes, or it is not held', async () => {
+    const { o, ann, bob } = await newOffice();
+    for (const name of ['NEW', 'OTHER', 'PAYMENTS']) await put(o, 'staging', name, 'new');
+    for (const name of ['OTHER', 'EXTRA']) await put(o, 'production', name, 'old');
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: ['staging'] } });
+    const held = approvalIn(await promote(bob.o, { prune: true }));
+    const { shown } = (await ann.o.get(`/approvals/${held.id}`)).json;
+    expect(shown).toContainEqual({ name: 'Creates', value: 'NEW, PAYMENTS' });
+    expect(shown).toContainEqual({ name: 'Replaces', value: 'OTHER' });
+    expect(shown).toContainEqual({ name: 'Deletes', value: 'EXTRA' });
+    for (let n = 0; n < 200; n++) await put(o, 'staging', `N_${n}_${'x'.repeat(245)}`, 'x');
+    expect(codeOf(await promote(bob.o, {}))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await promote(bob.o, { prefix: 'N_1' }))).toEqual([403, 'APPROVAL_REQUIRED']);
+  });
 
   slow('approval: one on secret.delete holds what is pruned', async () => {
     const o = await newPair();

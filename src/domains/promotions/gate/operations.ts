@@ -6,10 +6,11 @@ import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { matchesETag } from '../../../etag';
 import { compareAll, violationOf } from '../../../gate/approvals/policies';
+import { inPieces } from '../../../gate/approvals/shown';
 import { namesListed, type Subject } from '../../../gate/audit/entry';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { wants } from '../../../gate/request/outcome';
-import type { Plan, Proposal } from '../../../gate/request/plan';
+import type { Fact, Plan, Proposal } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
 import { removal } from '../../secrets/gate/changes';
 import { advance, begin, isUsedId, joined, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
@@ -177,6 +178,19 @@ function describe({ from, to, steps, removed }: Chosen): string {
   return `promote ${copied} ${copied === 1 ? 'secret' : 'secrets'} from ${from.slug} to ${to.slug}, of which ${existing} exist${deleted}`;
 }
 
+/** Which secrets it writes and deletes, all by name. */
+// safety: promoted-names-shown
+const shownOf = (chosen: Chosen): Fact[] => {
+  const { created, updated, removed } = resultOf(chosen);
+  return [
+    { name: 'From environment', value: chosen.from.slug },
+    { name: 'To environment', value: chosen.to.slug },
+    ...inPieces('Creates', created.join(', ')),
+    ...inPieces('Replaces', updated.join(', ')),
+    ...inPieces('Deletes', removed.join(', ')),
+  ];
+};
+
 /** One plan for all secrets; the organisation's limits apply to all of them together. */
 function planOf(
   call: PromotionCall,
@@ -199,7 +213,7 @@ function planOf(
   // safety: promotion-within-limits
   const limit = limits(core, added, named(chosen.steps, 'created').length);
   if (limit) return limit;
-  const { from, to } = chosen;
+  const { to } = chosen;
   return {
     status: 200,
     data: resultOf(chosen),
@@ -208,10 +222,7 @@ function planOf(
     copies: writings.map(({ source }) => source),
     audit: aboutOf(chosen, plans, false),
     describes: describe(chosen),
-    shows: [
-      { name: 'From environment', value: from.slug },
-      { name: 'To environment', value: to.slug },
-    ],
+    shows: shownOf(chosen),
   } satisfies Plan;
 }
 
