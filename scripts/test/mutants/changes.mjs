@@ -103,6 +103,10 @@ export const mutants = [
   ...checks({
     'vitals-write':
       'faults/health: with a gate that answers and cannot write, as on a full disk, until it can',
+    'lost-schedule-mended':
+      'faults/alarms: a gate without a time for retention tells of it, and makes all tasks due',
+    'only-deleted-orgs-end':
+      'faults/alarms: an organisation that is not deleted does not end, whatever is scheduled',
     'lost-alarm-set-again': 'faults/alarms: is set again by the next change',
     'vitals-keep-alarm': 'faults/alarms: is set again by the health check, in a gate without requests',
   }),
