@@ -368,6 +368,7 @@ describe('monitoring: alerts', () => {
     'credential_put_back',
     'value_does_not_open',
     'upstream_call_altered',
+    'events_altered',
   ] as const)('"The storage was altered" fires at %s', async (event) => {
     await found(await newOrg(), event);
     expect(fired()).toEqual(['The storage was altered']);
