@@ -7,8 +7,8 @@ import { WINDOW } from '../limits/rate-limit';
 import { backlogs } from './backlog';
 
 /**
- * A gate starts. Retention runs every hour for ever, so without a time for it the schedule has lost times. Then
- * all tasks are due: each finds out itself whether there is something to do, and when to run next.
+ * A gate starts. Retention runs every hour for ever, so without a time for it the schedule has lost times.
+ * Then all tasks are due: each finds out itself whether there is something to do, and when to run next.
  */
 export function mendSchedule(core: Core): void {
   if (core.meta.get('org') === null || core.schedule.has('retention')) return;
