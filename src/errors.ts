@@ -545,6 +545,7 @@ export interface IntegrityViolation {
     | 'credential_altered'
     | 'credential_put_back'
     | 'upstream_call_altered'
+    | 'events_altered'
     | 'org_key_missing'
     | 'gate_loaded_from_database';
   resource: string;

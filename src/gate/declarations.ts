@@ -6,6 +6,7 @@ import { closeEvents } from './archive/event-segments';
 import { readers } from './archive/readers';
 import { closeSegments } from './archive/segments';
 import type { Declared } from './core';
+import { tellAltered } from './events/altered';
 import { emergencies } from './events/emergencies';
 import { expiry } from './events/expiry';
 import { formerMakers } from './identity/former-makers';
@@ -69,7 +70,7 @@ const events: Declared = {
   tasks: { events: closeEvents },
   sweep(core, now) {
     core.outbox.sweep(now);
-    return false;
+    return tellAltered(core);
   },
 };
 

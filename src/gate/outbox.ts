@@ -1,6 +1,7 @@
 // The newest events of an organisation: ids, names and versions, never a value. Invariants: an event is
 // written in the same turn as the audit entry that it reports (for a checkpoint, as the note that it is
-// stored), so neither exists without the other; it gets its number in that turn, and numbers have no gaps.
+// stored), so neither exists without the other; it gets its number in that turn, and numbers have no gaps
+// but those of events whose stored row was altered.
 // Closed ranges move to D1 (`archive/event-segments.ts`). Events past their retention, and the oldest beyond
 // the limit, are deleted.
 import { newId } from '../db/ids';
@@ -91,7 +92,7 @@ export interface Outbox {
   movable(): number;
   /** Calls this for each event, in the turn that raises it. */
   follow(raised: (now: number) => void): void;
-  /** Up to `limit` events in the gate with a greater sequence, oldest first. */
+  /** Up to `limit` events in the gate with a greater sequence that can be read, oldest first. */
   from(sequence: number, limit: number): StoredEvent[];
   /** Up to `limit` events in the gate, oldest first. */
   oldest(limit: number): StoredEvent[];
@@ -107,6 +108,8 @@ export interface Outbox {
   move(sequence: number): void;
   /** Deletes events up to a sequence. */
   forgetThrough(sequence: number): void;
+  /** Deletes events whose row cannot be read. Returns the sequences of up to `limit` of them. */
+  dropAltered(limit: number): number[];
   /** Deletes events older than 30 days, and the oldest beyond the limit. */
   sweep(now: number): void;
 }
@@ -119,13 +122,40 @@ export const MOST_EVENTS = 100_000;
 export const EVENTS_A_SEGMENT = 1000;
 const STAY = 1000;
 
+/** Whether a row can be read, whatever its columns hold. */
+const READABLE = `(typeof(id) = 'text' and id like 'evt\\_%' escape '\\' and typeof(type) = 'text'
+  and typeof(at) = 'integer' and typeof(data) = 'text'
+  and case when json_valid(data) then json_type(data) = 'object' else 0 end)`;
+
+/** The greatest number of a deleted row that could not be read: it is not used again. */
+const lastAltered = (meta: Meta): number => Number(meta.get('events:altered') ?? 0);
+
+function dropAltered(sql: SqlStorage, meta: Meta, limit: number): number[] {
+  const dropped = sql
+    .exec<{ sequence: number }>(
+      `select sequence from outbox where not ${READABLE} order by sequence limit ?`,
+      limit,
+    )
+    .toArray()
+    .map(({ sequence }) => sequence);
+  const last = dropped.at(-1);
+  if (last === undefined) return [];
+  sql.exec(`delete from outbox where sequence <= ? and not ${READABLE}`, last);
+  // safety: altered-event-number-not-reused
+  meta.set('events:altered', String(Math.max(last, lastAltered(meta))));
+  return dropped;
+}
+
 export function createOutbox(sql: SqlStorage, meta: Meta): Outbox {
   sql.exec(
     'create table if not exists outbox (sequence integer primary key, id text not null, type text not null, at integer not null, data text not null)',
   );
   const moved = () => Number(meta.get('events:moved') ?? 0);
   const gone = () => Number(meta.get('events:gone') ?? 0);
-  let head = sql.exec<{ n: number | null }>('select max(sequence) n from outbox').one().n ?? moved();
+  let head = Math.max(
+    sql.exec<{ n: number | null }>('select max(sequence) n from outbox').one().n ?? moved(),
+    lastAltered(meta),
+  );
   const followers: ((now: number) => void)[] = [];
   const readers: (() => number)[] = [];
   const put = ({ type, data }: Raised, now: number) => {
@@ -144,7 +174,7 @@ export function createOutbox(sql: SqlStorage, meta: Meta): Outbox {
   const from = (sequence: number, limit: number): StoredEvent[] =>
     sql
       .exec<{ sequence: number; id: string; type: EventType; at: number; data: string }>(
-        'select sequence, id, type, at, data from outbox where sequence > ? order by sequence limit ?',
+        `select sequence, id, type, at, data from outbox where sequence > ? and ${READABLE} order by sequence limit ?`,
         sequence,
         limit,
       )
@@ -174,6 +204,7 @@ export function createOutbox(sql: SqlStorage, meta: Meta): Outbox {
     canClose: () => head - moved() >= EVENTS_A_SEGMENT + STAY,
     move,
     forgetThrough,
+    dropAltered: (limit) => dropAltered(sql, meta, limit),
     sweep(now) {
       const old = sql
         .exec<{ n: number | null }>('select max(sequence) n from outbox where at < ?', now - EVENTS_KEPT)

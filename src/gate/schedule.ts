@@ -7,6 +7,8 @@ export type Task = string;
 export interface Schedule {
   /** Schedules a task; an earlier time for it stays. */
   at(task: Task, time: number): void;
+  /** Whether there is a time for a task. */
+  has(task: Task): boolean;
   /** The due tasks, earliest first. */
   now(time: number): Task[];
   /** A task begins: a time set for it from now on takes effect once it is done. */
@@ -32,9 +34,10 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
   sql.exec('create table if not exists due (task text primary key, at integer not null) without rowid');
   const times = new Map(
     sql
-      .exec<{ task: Task; at: number }>('select task, at from due')
+      .exec<{ task: Task; at: SqlStorageValue }>('select task, at from due')
       .toArray()
-      .map(({ task, at }) => [task, at]),
+      // A time that was altered to something else would never come.
+      .map(({ task, at }) => [task, Number.isSafeInteger(at) ? (at as number) : 0]),
   );
   /** Running tasks, and the times set for them since they began. */
   const running = new Map<Task, number>();
@@ -73,6 +76,7 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
       set(task, time);
       arm();
     },
+    has: (task) => times.has(task),
     now: (time) =>
       [...times]
         .filter(([, at]) => at <= time)

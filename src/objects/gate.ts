@@ -41,7 +41,7 @@ import { locks } from '../gate/request/locks';
 import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';
-import { runTasks } from '../gate/tasks/run';
+import { mendSchedule, runTasks } from '../gate/tasks/run';
 import { measure, withMetricsOf } from '../metrics/collect';
 import { type Agreement, type AgreementCalls, agreementOf, type Place } from './row-comparison';
 
@@ -150,6 +150,7 @@ export class Gate
         this.catalogue().rules,
       );
       openParts(this.core);
+      mendSchedule(this.core);
     } catch (error) {
       // Only a reset can be performed on it.
       this.broken = error ?? new Error('unknown');

@@ -2,13 +2,15 @@
 // some. A gate whose alarm is gone sets it again, so that its tasks go on: D1 follows, deliveries are sent.
 import { describe, expect, it, vi } from 'vitest';
 import { vitalsOf } from '../../src/gate/answer/vitals';
+import { mirror } from '../../src/gate/journal/mirror';
 import { journal } from '../../src/gate/journal/records';
 import { TERM } from '../../src/gate/replicas/messages';
+import { runTasks } from '../../src/gate/tasks/run';
 import { faults } from '../support/faults';
 import { evict, inCore, inGate } from '../support/gate';
 import { draft, evictReplica, inReplica, replicated, warm } from '../support/replicas';
 import { slow } from '../support/slow';
-import { type Caller, newOrg, newSecret, useWorld } from '../support/world';
+import { type Caller, db, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
 
@@ -33,6 +35,15 @@ async function loseAlarm(o: Caller) {
   expect(await inGate(o, (_gate, { storage }) => storage.getAlarm())).toBe(null);
   faults.isAlarmHeld = false;
 }
+
+const mirrored = (o: Caller) => inCore(o, (core) => mirror(core).follow());
+const rowsOf = async ({ id }: Caller) =>
+  (
+    await db
+      .prepare('select (select count(*) from secret_versions where org_id = ?1) n')
+      .bind(id)
+      .first<{ n: number }>()
+  )?.n;
 
 const follows = (o: Caller) => vi.waitFor(async () => expect(await lagOf(o)).toBe(0), 5000);
 
@@ -76,6 +87,59 @@ describe('schedule: an alarm that the platform gave up', () => {
       core.schedule.at('mirror', Date.now() + 1000);
       expect(faults.alarms).toBe(before);
     });
+  });
+});
+
+describe('schedule: times that were lost or altered', () => {
+  const timesOf = (o: Caller) =>
+    inCore(o, ({ storage }) =>
+      storage.sql.exec<{ task: string; at: SqlStorageValue }>('select task, at from due').toArray(),
+    );
+  const alter = async (o: Caller, sql: string) => {
+    await inCore(o, ({ storage }) => void storage.sql.exec(sql));
+    await evict(o);
+  };
+
+  it('a gate without a time for retention tells of it, and makes all tasks due', async () => {
+    const o = await newOrg();
+    await newSecret(o);
+    await mirrored(o);
+    const before = await rowsOf(o);
+    faults.isAlarmHeld = true;
+    await alter(o, 'delete from due');
+    const told = vi.spyOn(console, 'error').mockImplementation(() => {});
+    expect((await timesOf(o)).map(({ task }) => task)).toContain('deliveries');
+    const lines = told.mock.calls.map(([line]) => JSON.parse(line));
+    told.mockRestore();
+    expect(lines).toMatchObject([{ event: 'schedule_lost', org: o.id }]);
+    await inCore(o, (core) => runTasks(core));
+    expect((await timesOf(o)).map(({ task }) => task)).toContain('retention');
+    // A task that has nothing to do changes nothing: above all, the organisation does not end.
+    expect(await rowsOf(o)).toEqual(before);
+    faults.isAlarmHeld = false;
+  });
+
+  it('a time that is no number is due', async () => {
+    const o = await newOrg();
+    faults.isAlarmHeld = true;
+    await alter(o, "update due set at = 'garbage'");
+    await inCore(o, (core) => runTasks(core));
+    const times = await timesOf(o);
+    expect(times.find(({ task }) => task === 'retention')?.at).toBeGreaterThan(Date.now());
+    faults.isAlarmHeld = false;
+  });
+
+  it('an organisation that is not deleted does not end, whatever is scheduled', async () => {
+    const o = await newOrg();
+    await newSecret(o);
+    await mirrored(o);
+    const before = await rowsOf(o);
+    await inCore(o, async (core) => {
+      core.schedule.at('end', core.now());
+      await runTasks(core);
+    });
+    expect(before).toBeGreaterThan(0);
+    expect(await rowsOf(o)).toBe(before);
   });
 });
 

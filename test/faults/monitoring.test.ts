@@ -21,7 +21,7 @@ import { runTasks } from '../../src/gate/tasks/run';
 import worker from '../../src/index';
 import { runJob } from '../../src/queue';
 import { faults, faulty, reset } from '../support/faults';
-import { inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
+import { evict, inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
 import { newStream, sendAll, sendFor, useTargets as useLogTargets } from '../support/log-streams';
 import {
   askFor,
@@ -156,6 +156,11 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
     },
   },
   'The storage was altered': {
+    schedule_lost: async (o) => {
+      await inCore(o, ({ storage }) => void storage.sql.exec('delete from due'));
+      await evict(o);
+      await o.get('/secrets');
+    },
     versions_missing_or_altered: async (o) => {
       const { id } = await newSecret(o);
       await inCore(o, (core) => ciphertexts(core).clear());
@@ -363,6 +368,7 @@ describe('monitoring: alerts', () => {
     'credential_put_back',
     'value_does_not_open',
     'upstream_call_altered',
+    'events_altered',
   ] as const)('"The storage was altered" fires at %s', async (event) => {
     await found(await newOrg(), event);
     expect(fired()).toEqual(['The storage was altered']);

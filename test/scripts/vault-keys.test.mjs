@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
+import { closedKeys, keysIn } from '../../scripts/operate/vault/check-keys.mjs';
 import { encrypt } from './envelope.mjs';
 import { project, runScript } from './service.mjs';
 import { slow } from './slow.mjs';
@@ -130,8 +131,26 @@ it('backup: one key that does not open costs only its organisation', slow(120_00
       : plain;
     assert.equal(restored.status, 0, restored.said);
     assert.match(restored.said, new RegExp(`  ${OTHER}: ${why}`));
-    db.prepare('INSERT OR REPLACE INTO org_keys VALUES (?, ?, ?, 0)').run(OTHER, 'k1', sealed);
+    db.prepare('INSERT OR REPLACE INTO org_keys VALUES (?, ?, ?, 0)').run(OTHER, 'k1', own);
   }
+});
+
+it('keys: those of two organisations that were exchanged are named, and the page exchanges them back', async () => {
+  const { db } = vault('exchanged');
+  const OTHER = 'org_0000000000000000000002';
+  const [own, others] = [ORG, OTHER].map((id) => encrypt(master, 'org key', [id, 'k1'], new Uint8Array(32)));
+  db.prepare('INSERT INTO org_keys VALUES (?, ?, ?, 0)').run(OTHER, 'k1', own);
+  db.prepare('UPDATE org_keys SET key_sealed = ? WHERE org_id = ?').run(others, ORG);
+  const masters = [{ id: 'k1', key: master }];
+  const said = await closedKeys(keysIn(db), masters, 'MASTER_KEYS');
+  assert.match(
+    said,
+    new RegExp(`the row of ${ORG} has the key of ${OTHER}, that of ${OTHER} has the key of ${ORG}: see`),
+  );
+  const page = fs.readFileSync(path.join(project, 'docs/operations/keys.md'), 'utf8');
+  const [, command] = /--command "(UPDATE org_keys [^"]+)"/.exec(page) ?? assert.fail('no command');
+  db.exec(command.replaceAll('$A', ORG).replaceAll('$B', OTHER));
+  assert.equal(await closedKeys(keysIn(db), masters, 'MASTER_KEYS'), undefined);
 });
 
 it('key rotation: a master key that is missing is named, and no step claims that it can go on', async () => {

@@ -83,9 +83,14 @@ export function missingKeys({ wraps, orgs }) {
  * @returns {Promise<string | undefined>}
  */
 export async function closedKeys({ wraps }, masters, source) {
-  const { missing, undecryptable } = await checkWraps(masters, wraps);
+  const { missing, undecryptable, exchanged } = await checkWraps(masters, wraps);
   if (missing.length > 0)
     return `${source} lacks ${missing.join(', ')}, which wraps keys of this vault: add it after the current one (it may be in RETIRED_MASTER_KEYS)`;
+  if (exchanged.length > 0)
+    return `the keys of organisations were exchanged in org_keys: the row of ${exchanged
+      .slice(0, 3)
+      .map(({ org, has }) => `${harmless(org)} has the key of ${harmless(has)}`)
+      .join(', that of ')}: see "Keys that were exchanged" in docs/operations/keys.md`;
   if (undecryptable.length > 0)
     return `${undecryptable.length} of ${wraps.length} wrapped keys do not decrypt, the first belonging to ${undecryptable[0]?.owner}: ${source} has another key with the id ${undecryptable[0]?.master_id}, or the row was altered; restore the right MASTER_KEYS, or the row from a backup`;
 }

@@ -102,22 +102,34 @@ async function envelope() {
   );
 }
 
+/** How many keys that do not decrypt are tried as those of the others. */
+const MOST_COMPARED = 100;
+
 /**
  * Decrypts each wrapped key with the given master keys, with the Worker's own code. The plaintext is
  * discarded immediately.
  * @param {MasterKey[]} masters
  * @param {Wrap[]} wraps
- * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of missing master keys, and wrapped
- *   keys that do not decrypt
+ * @returns {Promise<{ missing: string[], undecryptable: Wrap[], exchanged: { org: string, has: string }[] }>}
+ *   ids of missing master keys, wrapped keys that do not decrypt, and of these those that are the key of
+ *   another organisation
  */
 export async function checkWraps(masters, wraps) {
   const { decrypt } = await envelope();
   const byId = new Map(masters.map(({ id, key }) => [id, new Uint8Array(key)]));
   const decrypts = ({ owner, master_id: id, key_sealed: sealed }) =>
+    byId.has(id) &&
     decrypt(byId.get(id), owner === 'deployment' ? 'deployment key' : 'org key', [owner, id], sealed)
       ?.length === 32;
+  const undecryptable = wraps.filter((wrap) => byId.has(wrap.master_id) && !decrypts(wrap));
+  const own = undecryptable.filter(({ owner }) => owner !== 'deployment').slice(0, MOST_COMPARED);
   return {
     missing: [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !byId.has(id)),
-    undecryptable: wraps.filter((wrap) => byId.has(wrap.master_id) && !decrypts(wrap)),
+    undecryptable,
+    exchanged: own.flatMap((wrap) =>
+      own
+        .filter(({ owner }) => decrypts({ ...wrap, owner }))
+        .map(({ owner }) => ({ org: wrap.owner, has: owner })),
+    ),
   };
 }

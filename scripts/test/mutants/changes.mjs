@@ -103,6 +103,16 @@ export const mutants = [
   ...checks({
     'vitals-write':
       'faults/health: with a gate that answers and cannot write, as on a full disk, until it can',
+    'lost-schedule-mended':
+      'faults/alarms: a gate without a time for retention tells of it, and makes all tasks due',
+    'altered-events-told':
+      'api/events/feed: are skipped, told of once and counted, and hold up no other event',
+    'altered-event-number-not-reused':
+      'api/events/feed: are skipped, told of once and counted, and hold up no other event',
+    'feed-ends-behind-altered':
+      'api/events/feed: are skipped, told of once and counted, and hold up no other event',
+    'only-deleted-orgs-end':
+      'faults/alarms: an organisation that is not deleted does not end, whatever is scheduled',
     'lost-alarm-set-again': 'faults/alarms: is set again by the next change',
     'vitals-keep-alarm': 'faults/alarms: is set again by the health check, in a gate without requests',
   }),

@@ -87,10 +87,11 @@ function fanOut(core: Core, endpoints: Endpoint[], now: number): boolean {
       .map(({ id, job }) => ({ id, combines: job === 'notify' }));
     queue.add(reached, { id: event.id, type: event.type, at: event.at, data: event.data }, now);
   }
-  const last = events.at(-1);
+  const isMore = events.length === EVENTS;
+  // Behind the last event that can be read, there may be others.
   // safety: delivery-cursor-with-deliveries
-  if (last) queue.advance(last.sequence);
-  return events.length === EVENTS;
+  queue.advance(isMore ? (events.at(-1)?.sequence ?? cursor) : core.outbox.head());
+  return isMore;
 }
 
 /** Whether an endpoint gets an event: it is enabled, subscribes to the kind, and existed at the time. */

@@ -42,7 +42,8 @@ export const closeEvents = (core: Core, now: number): Promise<number | null> =>
       // Replaces what an interrupted move left under this number.
       const { sql, params } = insertOf(eventSegments, {
         org_id: core.org,
-        first_sequence: first.sequence,
+        // The range covers the numbers of events that were altered: ranges have no gaps.
+        first_sequence: core.outbox.moved() + 1,
         last_sequence: last.sequence,
         first_at: first.at,
         last_at: last.at,

@@ -126,6 +126,9 @@ const cleared = () => rowKinds().filter((kind) => kind !== 'org' && kind !== 'cr
 
 /** Deletes the remaining data of a deleted organisation, in batches. */
 export async function endOrg(core: Core, now: number): Promise<number | null> {
+  // The schedule does not decide that an organisation ends: it may have been altered.
+  // safety: only-deleted-orgs-end
+  if (core.rows.get('org', core.org)?.deleted_at == null) return null;
   // A record that comes later would bring rows back.
   // safety: org-ends-after-its-records
   if (!(await mirror(core).follow())) return now + 5000;

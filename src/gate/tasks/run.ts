@@ -1,10 +1,21 @@
-// Runs the tasks of a gate, by its schedule. Invariant: each task is bounded, can be interrupted at any
-// point, and simply runs again.
+// Runs the tasks of a gate, by its schedule. Invariants: each task is bounded, can be interrupted at any
+// point, and simply runs again; a task that is due without need does nothing.
 import type { Core } from '../core';
 import { mirror } from '../journal/mirror';
 import { journal } from '../journal/records';
 import { WINDOW } from '../limits/rate-limit';
 import { backlogs } from './backlog';
+
+/**
+ * A gate starts. Retention runs every hour for ever, so without a time for it the schedule has lost times.
+ * Then all tasks are due: each finds out itself whether there is something to do, and when to run next.
+ */
+export function mendSchedule(core: Core): void {
+  if (core.meta.get('org') === null || core.schedule.has('retention')) return;
+  console.error(JSON.stringify({ level: 'error', event: 'schedule_lost', org: core.org }));
+  // safety: lost-schedule-mended
+  for (const task of Object.keys(core.rules.tasks)) core.schedule.at(task, core.now());
+}
 
 /** When a task that only a newer release knows is looked at again. */
 const UNKNOWN = 3_600_000;

@@ -1,6 +1,6 @@
 // The event feed: in order, without gaps, resumable, from the gate and D1, and limited to what the caller may
 // see.
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { eventsOf } from '../../../src/domains/events/feed';
 import { shows, type View } from '../../../src/domains/events/view';
 import { runTasks } from '../../../src/gate/tasks/run';
@@ -8,6 +8,7 @@ import { newAgent, newKey, newProvider, newSession } from '../../support/credent
 import { evict, inCore, loseStorage } from '../../support/gate';
 import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
+import { deliveriesOf, newWebhook, useReceivers } from '../../support/webhooks';
 import { type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -353,5 +354,67 @@ describe('event feed: ranges in D1', () => {
     const { data } = await feed(o);
     expect(data.map(({ type }) => type)).toEqual(['SECRET_CREATED']);
     expect(data[0]?.sequence).toBeGreaterThan(100_000);
+  });
+});
+
+describe('event feed: stored rows that were altered', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  const alter = (o: Caller, sequence: number, column: string, value: SqlStorageValue) =>
+    inCore(o, ({ storage }) =>
+      storage.sql.exec(`update outbox set ${column} = ? where sequence = ?`, value, sequence),
+    );
+  const retain = (o: Caller) =>
+    inCore(o, async (core) => {
+      core.schedule.at('retention', core.now());
+      for (let turn = 0; turn < 3; turn++) await runTasks(core);
+    });
+  const alarms = async (o: Caller) =>
+    (await o.get('/audit-log?action=integrity.alarm')).json.data.map(
+      ({ reason }: { reason: string }) => reason,
+    );
+
+  it('are skipped, told of once and counted, and hold up no other event', async () => {
+    useReceivers();
+    const o = await newOrg();
+    const { id: webhook } = await newWebhook(o);
+    const first = (await feed(o)).next_after + 1;
+    await raise(o, 8);
+    const altered: [string, SqlStorageValue][] = [
+      ['data', 'garbage'],
+      ['data', 'null'],
+      ['id', 'garbage'],
+      ['at', 'garbage'],
+      ['data', new Uint8Array([255]).buffer],
+    ];
+    // The last event is one of them.
+    for (const [n, [column, value]] of altered.entries()) await alter(o, first + 3 + n, column, value);
+    expect((await whole(o)).map(({ sequence }) => sequence).slice(-3)).toEqual([first, first + 1, first + 2]);
+    await inCore(o, async (core) => {
+      core.enqueue = async () => {};
+      await runTasks(core, core.now() + 1000);
+    });
+    expect(await deliveriesOf(o, webhook)).toHaveLength(3);
+    const told = vi.spyOn(console, 'error').mockImplementation(() => {});
+    await retain(o);
+    await retain(o);
+    const lines = told.mock.calls.map(([line]) => JSON.parse(line));
+    told.mockRestore();
+    const sequences = altered.map((_, n) => first + 3 + n);
+    expect(lines).toMatchObject([{ event: 'events_altered', org: o.id, count: altered.length, sequences }]);
+    expect(await alarms(o)).toEqual(['events_altered']);
+    // Their numbers are not used again.
+    await evict(o);
+    await raise(o, 1);
+    expect((await whole(o)).at(-1)?.sequence).toBe(first + 8);
+  });
+
+  it('leave no gap between the ranges in D1', async () => {
+    const o = await newOrg();
+    await raise(o, 3500);
+    for (const sequence of [1, 2, 1001, 1002]) await alter(o, sequence, 'data', 'garbage');
+    await work(o);
+    expect(await inCore(o, ({ outbox }) => outbox.moved())).toBeGreaterThan(1500);
+    expect(new Set((await whole(o)).map(({ sequence }) => sequence)).size).toBe(3498);
   });
 });

@@ -68,11 +68,16 @@ function look(
     moved: outbox.moved(),
     view,
   };
-  for (const event of outbox.from(part.through, mostLookedAt(view))) {
+  const most = mostLookedAt(view);
+  const found = outbox.from(part.through, most);
+  for (const event of found) {
     part.through = event.sequence;
     if (shows(view, types, event)) part.events.push(event);
-    if (part.events.length === limit) break;
+    if (part.events.length === limit) return part;
   }
+  // Behind the last event that can be read, there may be others.
+  // safety: feed-ends-behind-altered
+  if (found.length < most) part.through = Math.max(part.through, part.head);
   return part;
 }
 
