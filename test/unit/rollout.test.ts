@@ -11,6 +11,7 @@ import {
   readReply,
   writeAsk,
   writeOutcome,
+  writeReadable,
   writeReply,
 } from '../../src/gate/request/rollout';
 
@@ -68,5 +69,19 @@ describe('rollout: calls', () => {
     expect(readAsk({ alarm: violation } as unknown as Ask)).toEqual({ violation });
     expect(readAsk(writeAsk({ violation } as unknown as Ask))).toEqual({ violation });
     expect(writeAsk({ org: 'org_1' } as Ask)).toEqual({ org: 'org_1' });
+  });
+});
+
+describe('rollout: rows', () => {
+  it('a secret for a Worker lacks the columns that 0.5.0 does not know, unless they have a value', () => {
+    const found = (row: object, version: object) => writeReadable({ row, version } as never);
+    expect(
+      found({ binary: null, unlabelled: null, expires_at: null }, { binary: null, request_token: null }),
+    ).toEqual({ row: { expires_at: null }, version: {} });
+    const given = [
+      { binary: 1, unlabelled: 2 },
+      { binary: 1, request_token: 'x' },
+    ] as const;
+    expect(found(...given)).toEqual({ row: given[0], version: given[1] });
   });
 });

@@ -4,6 +4,7 @@
 // are written, and either is read. Invariant: everything sent between the Worker and a gate, or stored as a
 // response, passes through this module.
 
+import type { SecretRow, VersionRow } from '../../db/schema';
 import type { Ask, Reply } from './call';
 import type { More, Outcome } from './outcome';
 
@@ -40,6 +41,23 @@ export const readReply = ({ budget = null, rate_limit = budget, ...reply }: Sent
   ...reply,
   outcome: readOutcome(reply.outcome),
   rate_limit,
+});
+
+/** Columns that a 0.5.0 Worker does not know. It accepts the MAC of a row that lacks them. */
+const SINCE_0_5_0 = { secret: ['binary', 'unlabelled'], version: ['binary', 'request_token'] } as const;
+
+/** A row without those of the columns that are null. */
+function withoutNull<Row extends object>(row: Row, columns: readonly (keyof Row)[]): Row {
+  const kept = { ...row };
+  for (const column of columns) if (kept[column] === null) delete kept[column];
+  return kept;
+}
+
+/** A secret and a version for a Worker, which verifies their MACs. */
+export const writeReadable = <F extends { row: SecretRow; version: VersionRow }>(found: F): F => ({
+  ...found,
+  row: withoutNull(found.row, SINCE_0_5_0.secret),
+  version: withoutNull(found.version, SINCE_0_5_0.version),
 });
 
 /**
