@@ -62,8 +62,14 @@ export function build(dir) {
   };
 }
 
+const CALLER = `export default {
+  fetch: (request, env) => env.VAULT.get(new URL(request.url).pathname.slice(1))
+    .then((secret) => Response.json(secret), ({ message }) => Response.json({ thrown: message })),
+};`;
+
 /**
- * Starts one state with a Worker and gates, each of a release; `turn` changes the releases.
+ * Starts one state with a Worker and gates, each of a release; `turn` changes the releases, and
+ * binds a caller with the props, if there are any.
  * @param {{ worker: any, gates: any }} releases
  * @param {Record<string, string>} [variables]
  */
@@ -79,7 +85,7 @@ export async function startRollout(releases, variables = {}) {
   };
   /** @type {string[]} */
   const lines = [];
-  const options = ({ worker, gates }) => {
+  const options = ({ worker, gates, props = null }) => {
     const elsewhere = Object.fromEntries(
       Object.entries(worker.durableObjects).map(([binding, object]) => [
         binding,
@@ -94,6 +100,17 @@ export async function startRollout(releases, variables = {}) {
       workers: [
         { ...worker, name: 'vault', durableObjects: elsewhere, bindings },
         { ...gates, name: 'gates', queueConsumers: undefined, bindings },
+        ...(props
+          ? [
+              {
+                name: 'caller',
+                modules: true,
+                script: CALLER,
+                compatibilityDate: worker.compatibilityDate,
+                serviceBindings: { VAULT: { name: 'vault', entrypoint: 'Vault', props } },
+              },
+            ]
+          : []),
       ],
     });
   };
@@ -117,7 +134,10 @@ export async function startRollout(releases, variables = {}) {
     call,
     request,
     lines,
-    turn: (/** @type {{ worker: any, gates: any }} */ to) => miniflare.setOptions(options(to)),
+    /** What a Worker that is bound to the service gets of a secret. @param {string} name */
+    bound: async (name) => (await (await miniflare.getWorker('caller')).fetch(`${ORIGIN}/${name}`)).json(),
+    turn: (/** @type {{ worker: any, gates: any, props?: object }} */ to) =>
+      miniflare.setOptions(options(to)),
     stop: () => miniflare.dispose(),
   };
 }

@@ -19,6 +19,8 @@ let rollout;
 let fake;
 let org;
 let key;
+/** The secrets that each pair of releases made, by Idempotency-Key. */
+const made = new Map();
 const call = (method, at, body, { token = key, headers = {} } = {}) =>
   rollout.call(method, `/orgs/${org}${at}`, token, body, headers);
 /** The JSON of an answer that succeeds. */
@@ -64,14 +66,22 @@ async function synced() {
 
 /** What both releases know. `by` is in the names of what it makes. */
 async function works(by) {
-  const secret = { name: `OF_${by}`, type: 'generic', value: `value of ${by}` };
-  const headers = { 'Idempotency-Key': by };
-  const made = await good('POST', '/secrets', secret, { headers });
-  const again = await call('POST', '/secrets', secret, { headers });
-  assert.deepEqual([again.json.id, again.headers.get('Idempotency-Replayed')], [made.id, 'true']);
+  const create = (of) =>
+    call(
+      'POST',
+      '/secrets',
+      { name: `OF_${of}`, type: 'generic', value: `value of ${of}` },
+      { headers: { 'Idempotency-Key': of } },
+    );
+  const { id: secret } = (await create(by)).json;
+  made.set(by, secret);
+  for (const [of, id] of made) {
+    const again = await create(of);
+    assert.deepEqual([again.json.id, again.headers.get('Idempotency-Replayed')], [id, 'true'], of);
+  }
   assert.equal((await good('GET', '/secrets/by-name/BEFORE')).value, 'of before');
-  assert.equal((await good('GET', `/secrets/${made.id}`)).value, `value of ${by}`);
-  await good('POST', `/secrets/${made.id}/rotate`, { value: `second of ${by}` });
+  assert.equal((await good('GET', `/secrets/${secret}`)).value, `value of ${by}`);
+  await good('POST', `/secrets/${secret}/rotate`, { value: `second of ${by}` });
   const { values } = await good('GET', '/environments/production/values');
   assert.deepEqual([values.BEFORE, values[`OF_${by}`]], ['of before', `second of ${by}`]);
 
@@ -94,7 +104,7 @@ async function works(by) {
     headers: { 'Last-Event-ID': '0' },
   });
   const reader = stream.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let text = ''; !text.includes(made.id); ) {
+  for (let text = ''; !text.includes(secret); ) {
     const { value, done } = await reader.read();
     assert.ok(!done, text);
     text += value;
@@ -103,10 +113,48 @@ async function works(by) {
   assert.equal((await good('GET', '/audit-log/verify')).ok, true);
 }
 
+/** Requests with what gates of 0.5.0 do not know, and would ignore. */
+const later = {
+  'POST /api-keys upstreams': { name: 'k', scopes: ['secrets:read'], upstreams: ['stripe'] },
+  'POST /api-keys aws': { name: 'k', scopes: ['secrets:read'], aws: true },
+  'POST /access-tokens upstreams': { ttlSeconds: 60, upstreams: ['stripe'] },
+  'POST /agent-credentials upstreams': { name: 'a', scopes: ['secrets:read'], upstreams: ['stripe'] },
+  'POST /trusts upstreams': {
+    name: 't',
+    issuer: 'https://issuer.example',
+    claims: { sub: 'a' },
+    scopes: ['secrets:read'],
+    upstreams: ['stripe'],
+  },
+  'POST /trusts issuer': {
+    name: 'w',
+    issuer: 'cloudflare:service-binding',
+    claims: { name: 'billing' },
+    scopes: ['secrets:read'],
+  },
+  'PATCH / regions': { regions: ['weur'] },
+};
+
 describe('rollout: this release and the one before', options, () => {
   it('a Worker of this release works with gates of the one before', async () => {
     await rollout.turn({ worker: newer, gates: older });
     await works('NEW_WORKER');
+  });
+
+  it('a gate of the release before refuses what it would ignore, and creates nothing', async () => {
+    await rollout.turn({ worker: newer, gates: older });
+    const entries = async () => (await good('GET', '/audit-log?limit=1')).data[0].sequence;
+    const first = await entries();
+    for (const [what, body] of Object.entries(later)) {
+      const [method, at] = what.split(' ');
+      const { status, json } = await call(method, at === '/' ? '' : at, body);
+      assert.deepEqual([status, json.error.code], [503, 'UNAVAILABLE'], `${what}: ${JSON.stringify(json)}`);
+    }
+    // The reads of the log alone.
+    assert.equal(await entries(), first + 1);
+    const props = { org, trust: 'trs_0000000000000000000000', name: 'billing' };
+    await rollout.turn({ worker: newer, gates: older, props });
+    assert.match((await rollout.bound('BEFORE')).thrown, /^UNAVAILABLE/);
   });
 
   it('a Worker of the release before works with gates of this one', async () => {
@@ -120,5 +168,9 @@ describe('rollout: this release and the one before', options, () => {
     const { values } = await good('GET', '/environments/production/values');
     assert.equal(values.OF_NEW_WORKER, 'second of NEW_WORKER');
     assert.equal(values.OF_OLD_WORKER, 'second of OLD_WORKER');
+    const trust = await good('POST', '/trusts', later['POST /trusts issuer']);
+    const props = { org, trust: trust.id, name: 'billing' };
+    await rollout.turn({ worker: newer, gates: newer, props });
+    assert.equal((await rollout.bound('BEFORE')).value, 'of before');
   });
 });
