@@ -11,6 +11,7 @@ import {
   readReply,
   writeAsk,
   writeOutcome,
+  writeReadable,
   writeReply,
 } from '../../src/gate/request/rollout';
 
@@ -46,6 +47,28 @@ describe('rollout: calls', () => {
     expect(readAsk(unbound)).toBe(unbound);
   });
 
+  it('a gate of 0.5.0 does not know the operation of a request with a field that it would ignore', () => {
+    for (const input of [
+      { upstreams: ['stripe'], device_id: 'dev_1' },
+      { token: { aws: 'a1' } },
+      { aws: 'a1' },
+      { trust: { issuer: 'cloudflare:service-binding' } },
+      { trust: { reuse: true } },
+      { permission: 'use' },
+      { regions: ['weur'] },
+      { lease_seconds: 60 },
+    ]) {
+      const ask = { operation: 'api_key.create', input } as unknown as Ask;
+      const asked = writeAsk(ask);
+      expect(operations, JSON.stringify(input)).not.toHaveProperty([asked.operation]);
+      expect(readAsk(asked)).toEqual(ask);
+    }
+    const bound = { operation: 'secret.read', bearer: { org: 'o', workload: 't', name: 'n' }, input: {} };
+    expect(writeAsk(bound as unknown as Ask).operation).toBe('secret.read.later');
+    const known = { operation: 'api_key.create', input: { upstreams: null, token: {} } } as unknown as Ask;
+    expect(writeAsk(known)).toBe(known);
+  });
+
   it('a reply of a gate of 0.4.0 is read, with its rate limit', () => {
     const [old, outcome] = outcomes[0];
     expect(readReply({ ...rest, outcome: old, budget: state } as never)).toEqual({
@@ -68,5 +91,19 @@ describe('rollout: calls', () => {
     expect(readAsk({ alarm: violation } as unknown as Ask)).toEqual({ violation });
     expect(readAsk(writeAsk({ violation } as unknown as Ask))).toEqual({ violation });
     expect(writeAsk({ org: 'org_1' } as Ask)).toEqual({ org: 'org_1' });
+  });
+});
+
+describe('rollout: rows', () => {
+  it('a secret for a Worker lacks the columns that 0.5.0 does not know, unless they have a value', () => {
+    const found = (row: object, version: object) => writeReadable({ row, version } as never);
+    expect(
+      found({ binary: null, unlabelled: null, expires_at: null }, { binary: null, request_token: null }),
+    ).toEqual({ row: { expires_at: null }, version: {} });
+    const given = [
+      { binary: 1, unlabelled: 2 },
+      { binary: 1, request_token: 'x' },
+    ] as const;
+    expect(found(...given)).toEqual({ row: given[0], version: given[1] });
   });
 });

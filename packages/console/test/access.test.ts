@@ -225,6 +225,37 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
+  it('a trust of Workers shows the lines of their binding, and is changed in place', async () => {
+    const { page, go, api } = ann;
+    await go('/credentials?tab=trust', 'Credentials');
+    await page.getByRole('button', { name: 'New trust' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('Workers');
+    await dialog.getByLabel('Platform').selectOption({ label: 'Cloudflare Workers' });
+    await dialog.getByText('Whoever may deploy Workers to the account').waitFor();
+    expect(await dialog.getByLabel('Session token lifetime').count()).toBe(0);
+    await dialog.getByLabel('Workers', { exact: true }).fill('billing-*, mail');
+    await dialog.getByRole('button', { name: 'Create trust' }).click();
+    await page.waitForSelector('h1:text-is("Workers")');
+    const trust = (await api('GET', '/trusts')).data.find(({ name }: { name: string }) => name === 'Workers');
+    expect(trust).toMatchObject({
+      issuer: 'cloudflare:service-binding',
+      claims: { name: ['billing-*', 'mail'] },
+      scopes: ['secrets:read'],
+      environments: ['development'],
+    });
+    await page.getByText(`props = { org = "${ann.org}", trust = "${trust.id}", name = "mail" }`).waitFor();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await dialog.getByLabel('Workers', { exact: true }).fill('mail');
+    await dialog.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Workers saved').waitFor();
+    expect((await api('GET', `/trusts/${trust.id}`)).claims).toEqual({ name: 'mail' });
+    await go('/members', 'Members');
+    await api('DELETE', `/trusts/${trust.id}`);
+    expectQuiet(ann);
+  });
+
   it('a trust whose audiences are emptied accepts the audience of the deployment again', async () => {
     const { page, go, api } = ann;
     const terms = {

@@ -31,7 +31,8 @@ export const mutants = [
     'grant-bound-to-no-device':
       'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
     'device-usable': 'api/devices/devices: needs a device that exists',
-    'bound-credential-of-older-gate': 'unit/rollout: does not know the operation',
+    'bound-credential-of-older-gate': 'unit/rollout: does not know the operation that would create',
+    'later-field-of-older-gate': 'unit/rollout: does not know the operation of a request with a field',
   }),
   {
     name: 'a token that is bound to a device needs no proof',

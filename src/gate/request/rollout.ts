@@ -4,6 +4,8 @@
 // are written, and either is read. Invariant: everything sent between the Worker and a gate, or stored as a
 // response, passes through this module.
 
+import { BINDING } from '../../auth/authentication/bindings';
+import type { SecretRow, VersionRow } from '../../db/schema';
 import type { Ask, Reply } from './call';
 import type { More, Outcome } from './outcome';
 
@@ -42,14 +44,58 @@ export const readReply = ({ budget = null, rate_limit = budget, ...reply }: Sent
   rate_limit,
 });
 
+/** Columns that a 0.5.0 Worker does not know. It accepts the MAC of a row that lacks them. */
+const SINCE_0_5_0 = { secret: ['binary', 'unlabelled'], version: ['binary', 'request_token'] } as const;
+
+/** A row without those of the columns that are null. */
+function withoutNull<Row extends object>(row: Row, columns: readonly (keyof Row)[]): Row {
+  const kept = { ...row };
+  for (const column of columns) if (kept[column] === null) delete kept[column];
+  return kept;
+}
+
+/** A secret and a version for a Worker, which verifies their MACs. */
+export const writeReadable = <F extends { row: SecretRow; version: VersionRow }>(found: F): F => ({
+  ...found,
+  row: withoutNull(found.row, SINCE_0_5_0.secret),
+  version: withoutNull(found.version, SINCE_0_5_0.version),
+});
+
 /**
- * A 0.4.0 gate would ignore `device_id` and create an unbound credential. It does not know an operation with
- * this suffix, so it creates none.
+ * An older gate would ignore what it does not know, and create a credential without a bound. It does not know
+ * an operation with one of these suffixes, so it changes nothing.
  */
 const BOUND = '.bound';
+const LATER = '.later';
+
+/** Of 0.4.0. */
 const isBound = ({ input }: Ask): boolean => (input as { device_id?: unknown } | null)?.device_id != null;
 
+/** What 0.5.0 does not know of the inputs of operations that it knows; nor does it know bound Workers. */
+interface Later {
+  upstreams?: unknown;
+  aws?: unknown;
+  token?: { aws?: unknown };
+  trust?: { reuse?: unknown; issuer?: string };
+  permission?: string;
+  regions?: unknown;
+  lease_seconds?: unknown;
+}
+
+function isLater({ bearer, input }: Ask): boolean {
+  if (typeof bearer === 'object' && 'workload' in bearer) return true;
+  if (typeof input !== 'object' || input === null) return false;
+  const { upstreams, aws, token, trust, permission, regions, lease_seconds } = input as Later;
+  return (
+    [upstreams, aws, token?.aws, trust?.reuse, regions, lease_seconds].some((field) => field != null) ||
+    trust?.issuer === BINDING ||
+    permission === 'use'
+  );
+}
+
 export function writeAsk(ask: Ask): Asked {
+  // safety: later-field-of-older-gate
+  if (isLater(ask)) return { ...ask, operation: ask.operation + LATER };
   // safety: bound-credential-of-older-gate
   if (isBound(ask)) return { ...ask, operation: ask.operation + BOUND };
   return ask.violation ? { ...ask, alarm: ask.violation } : ask;
@@ -58,5 +104,6 @@ export function writeAsk(ask: Ask): Asked {
 export function readAsk(asked: Asked): Ask {
   const { alarm, ...ask } = asked;
   if (alarm !== undefined) return { ...ask, violation: alarm };
-  return ask.operation.endsWith(BOUND) ? { ...ask, operation: ask.operation.slice(0, -BOUND.length) } : asked;
+  const suffix = [LATER, BOUND].find((one) => ask.operation.endsWith(one));
+  return suffix ? { ...ask, operation: ask.operation.slice(0, -suffix.length) } : asked;
 }

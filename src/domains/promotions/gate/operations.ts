@@ -11,6 +11,7 @@ import { namesListed, type Subject } from '../../../gate/audit/entry';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { wants } from '../../../gate/request/outcome';
 import type { Fact, Plan, Proposal } from '../../../gate/request/plan';
+import { writeReadable } from '../../../gate/request/rollout';
 import { environmentOf } from '../../../gate/request/target';
 import { removal } from '../../secrets/gate/changes';
 import { advance, begin, isUsedId, joined, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
@@ -103,7 +104,7 @@ function writingsOf(
   );
   const items = steps.flatMap(({ source, target }) => {
     const found = current.get(source.seal_id);
-    return found ? [{ source: { ...found, row: source }, id: target?.id ?? null }] : [];
+    return found ? [{ source: writeReadable({ ...found, row: source }), id: target?.id ?? null }] : [];
   });
   return ask.is_last || items.length < steps.length ? again : { items };
 }

@@ -8,6 +8,7 @@ import { isNotModified } from '../../../etag';
 import { ciphertexts } from '../../../gate/journal/ciphertexts';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
+import { writeReadable } from '../../../gate/request/rollout';
 import { environmentOf, namedId, slugOf } from '../../../gate/request/target';
 import { type Delivered, etagOf, hasVersion, type Readable, readable, revokedVersion } from '../rules';
 import { subjectOf } from './state';
@@ -33,7 +34,7 @@ function textOf(found: Readable): string | null {
   const { row, version } = found;
   const known = texts.get(version);
   if (known?.row === row) return known.text;
-  const text = version.value_sealed.length > MOST_TEXT ? '' : JSON.stringify(found);
+  const text = version.value_sealed.length > MOST_TEXT ? '' : JSON.stringify(writeReadable(found));
   const made = { row, text: text && text.length <= MOST_TEXT ? text : null };
   texts.set(version, made);
   return made.text;
@@ -48,7 +49,7 @@ export function deliver(
 ): Delivered {
   const text = as_text ? textOf(found) : null;
   return text === null
-    ? { ...found, environment, now }
+    ? { ...writeReadable(found), environment, now }
     : { seal_id: found.version.seal_id, text, environment, now };
 }
 

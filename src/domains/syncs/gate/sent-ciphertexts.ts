@@ -3,6 +3,7 @@
 import type { SecretRow, VersionRow } from '../../../db/schema';
 import { ciphertexts } from '../../../gate/journal/ciphertexts';
 import type { Call } from '../../../gate/request/call';
+import { writeReadable } from '../../../gate/request/rollout';
 import { slugOf } from '../../../gate/request/target';
 import { fetchVersions, keep } from '../../secrets/gate/versions';
 import type { Delivered } from '../../secrets/rules';
@@ -24,7 +25,9 @@ export async function deliveredOf(call: Call<unknown>, rows: readonly SecretRow[
   }
   return rows.flatMap((row) => {
     const version = found.get(row.id);
-    return version ? [{ row, version, environment: slugOf(core, row.environment_id), now }] : [];
+    return version
+      ? [writeReadable({ row, version, environment: slugOf(core, row.environment_id), now })]
+      : [];
   });
 }
 

@@ -4,6 +4,9 @@ import type { components } from '@secrets-vault/client';
 
 export type Claims = components['schemas']['TrustIn']['claims'];
 
+/** The issuer of trusts that Workers use by a binding. */
+export const BINDING = 'cloudflare:service-binding';
+
 interface Field {
   id: string;
   label: string;
@@ -22,6 +25,8 @@ export interface Platform {
   audiences?: (values: Record<string, string>) => string[];
   /** The issuer, if the values are part of it. */
   issuerOf?: (values: Record<string, string>) => string;
+  /** Whether it is Workers of this deployment's own account, which show no token. */
+  isBinding?: true;
   /** Whether its keys are usually not public and must be entered. */
   hasOwnKeys?: boolean;
 }
@@ -102,6 +107,24 @@ export const platforms: Platform[] = [
     issuer: 'https://accounts.google.com',
     fields: [{ id: 'sub', label: 'Unique ID of the service account', placeholder: '107517467455664443766' }],
     claims: ({ sub = '' }) => ({ sub }),
+  },
+  {
+    id: 'cloudflare',
+    label: 'Cloudflare Workers',
+    issuer: BINDING,
+    isBinding: true,
+    fields: [
+      {
+        id: 'name',
+        label: 'Workers',
+        placeholder: 'billing',
+        hint: 'The names in their bindings. Patterns may use * and ?. Separate several with commas.',
+      },
+    ],
+    issuerOf: () => BINDING,
+    claims: ({ name = '' }) => ({
+      name: name.includes(',') ? name.split(',').map((each) => each.trim()) : name,
+    }),
   },
   { id: 'other', label: 'Other issuer', issuer: '', fields: [], claims: () => ({}), hasOwnKeys: true },
 ];

@@ -11,7 +11,7 @@ import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { tell } from '../../ui/toast';
 import { kinds, type Trust } from './kinds';
-import { claimLines, claimsOf, type Platform, platforms } from './platforms';
+import { BINDING, claimLines, claimsOf, type Platform, platforms } from './platforms';
 import { AddressField, isCustom, leastReach, PlaceFields, type Reach, ScopeFields } from './reach';
 import '../../styles/access.css';
 import { counted } from '../../counted';
@@ -44,7 +44,9 @@ const emptyDraft = (): Draft => ({
 const draftOf = (trust: Trust): Draft => ({
   ...emptyDraft(),
   name: trust.name,
-  platform: 'other',
+  ...(trust.issuer === BINDING
+    ? { platform: 'cloudflare', values: { name: [trust.claims.name ?? []].flat().join(', ') } }
+    : { platform: 'other' }),
   issuer: trust.issuer,
   claims: claimLines(trust.claims),
   scopes: trust.scopes,
@@ -86,17 +88,20 @@ function bodyOf(draft: Draft, orNull: boolean): object {
   const isOther = platform.id === 'other';
   const audiences = isOther ? linesOf(draft.audiences) : (platform.audiences?.(draft.values) ?? []);
   const none = orNull ? null : undefined;
+  const ofTokens = {
+    ttlSeconds: Number(draft.seconds),
+    allowed_addresses: linesOf(draft.addresses).length ? linesOf(draft.addresses) : none,
+    jwks: draft.jwks.trim() ? keysOf(draft.jwks) : none,
+    ...(audiences.length ? { audiences } : orNull && { audiences: [location.origin] }),
+  };
   return {
     name: draft.name,
     issuer: platform.issuerOf?.(draft.values) ?? draft.issuer,
     claims: isOther ? claimsOf(draft.claims) : platform.claims(draft.values),
     scopes: draft.scopes,
-    ttlSeconds: Number(draft.seconds),
     environments: draft.isEverywhere ? none : draft.environments,
     secrets: linesOf(draft.names).length ? linesOf(draft.names) : none,
-    allowed_addresses: linesOf(draft.addresses).length ? linesOf(draft.addresses) : none,
-    jwks: draft.jwks.trim() ? keysOf(draft.jwks) : none,
-    ...(audiences.length ? { audiences } : orNull && { audiences: [location.origin] }),
+    ...(!platform.isBinding && ofTokens),
   };
 }
 
@@ -134,6 +139,9 @@ const OwnClaims = ({ draft, change, problems }: FieldsProps) => (
   </>
 );
 
+const ACCOUNT =
+  'Whoever may deploy Workers to the account of this service can use this trust, under any of these names.';
+
 /** The accepted identities. */
 function Workload({ draft, change, problems }: FieldsProps) {
   const platform = platformOf(draft);
@@ -168,9 +176,15 @@ function Workload({ draft, change, problems }: FieldsProps) {
       {isOther ? (
         <OwnClaims draft={draft} change={change} problems={problems} />
       ) : (
-        <div class="note hits">
-          <p class="small dim">Accepts tokens with these claims:</p>
-          <pre class="small claims">{claimLines(platform.claims(draft.values))}</pre>
+        <div class={platform.isBinding ? 'note warn' : 'note hits'}>
+          {platform.isBinding ? (
+            <p>{ACCOUNT}</p>
+          ) : (
+            <>
+              <p class="small dim">Accepts tokens with these claims:</p>
+              <pre class="small claims">{claimLines(platform.claims(draft.values))}</pre>
+            </>
+          )}
           {problems.of('claims') && (
             <p class="field-error" role="alert">
               {problems.of('claims')}
@@ -202,14 +216,12 @@ const SECONDS = [
   { value: '86400', label: '1 day' },
 ];
 
-/** The permissions of its session tokens. */
+/** What limits its session tokens besides their permissions. */
 const Tokens = ({ draft, change, problems }: FieldsProps) => {
   const fields = { reach: draft, change, problems };
   const isUsual = SECONDS.some(({ value }) => value === draft.seconds);
   return (
     <>
-      <ScopeFields {...fields} />
-      <PlaceFields {...fields} />
       <SelectField
         label="Session token lifetime"
         value={draft.seconds}
@@ -296,7 +308,9 @@ export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => vo
           />
         )}
         <Workload draft={draft} change={change} problems={problems} />
-        <Tokens draft={draft} change={change} problems={problems} />
+        <ScopeFields reach={draft} change={change} problems={problems} />
+        <PlaceFields reach={draft} change={change} problems={problems} />
+        {!platformOf(draft).isBinding && <Tokens draft={draft} change={change} problems={problems} />}
       </Form>
     </Dialog>
   );
