@@ -96,7 +96,7 @@ describe.skipIf(!executablePath)('overview', () => {
   });
 
   it('a failed sync runs again after a preview, and its row goes once it works', async () => {
-    const { page, go, api } = ann;
+    const { page, go, navigate, api } = ann;
     const target = await startTarget();
     target.status = 403;
     const config = { apiServer: target.url, token: 'kube-token-1', namespace: 'demo', secretName: 'app' };
@@ -109,6 +109,21 @@ describe.skipIf(!executablePath)('overview', () => {
     });
     await api('POST', '/integrations/sync', { integrationId: id, environmentId: 'production' });
     await go('/overview', 'Overview');
+    await page.getByRole('button', { name: 'Retry: Cluster' }).waitFor();
+    // The list and the navigation say it too.
+    await navigate('Syncs');
+    await page
+      .getByRole('table', { name: 'Connections' })
+      .getByText('1 run in a row')
+      .filter({ visible: true })
+      .waitFor();
+    const hook = await api('POST', '/webhooks', { url: `${target.url}/hook`, events: ['MEMBER_ADDED'] });
+    await api('POST', `/webhooks/${hook.id}/test`, {});
+    await navigate('Webhooks');
+    await page
+      .getByRole('img', { name: 'Last 1 delivery: 1 failed', includeHidden: true })
+      .waitFor({ state: 'attached' });
+    await navigate('Overview');
     await page.getByRole('button', { name: 'Retry: Cluster' }).click();
     await page.getByRole('dialog').getByText('Would fail').first().waitFor();
     target.status = 200;
