@@ -114,7 +114,7 @@ describe.skipIf(!executablePath)('overview', () => {
     await navigate('Syncs');
     await page
       .getByRole('table', { name: 'Connections' })
-      .getByText('1 run in a row')
+      .getByText('failing since')
       .filter({ visible: true })
       .waitFor();
     const hook = await api('POST', '/webhooks', { url: `${target.url}/hook`, events: ['MEMBER_ADDED'] });

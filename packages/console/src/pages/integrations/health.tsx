@@ -32,13 +32,15 @@ interface HealthProps {
 }
 
 /** For how long and why it fails, in the words of the overview; nothing if it does not. */
-export function Failing({ runs, id }: HealthProps) {
+export function Failing({ runs, id, isShort }: HealthProps & { isShort?: boolean }) {
   const { failures } = healthOf(runs, id);
   if (!failures.length) return null;
   const why = whyOf(failures);
+  const since = <Time at={failures.at(-1)?.finishedAt} />;
+  if (isShort) return <>failing since {since} · </>;
   return (
     <>
-      failing since <Time at={failures.at(-1)?.finishedAt} />, {counted(failures.length, 'run')} in a row
+      failing since {since}, {counted(failures.length, 'run')} in a row
       {why && `: ${why}`}
     </>
   );

@@ -31,8 +31,8 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
               <Lines
                 sub={
                   <>
-                    {platformName(platform)}, {slugsOf(environments).join(', ')}{' '}
-                    <Failing runs={runs} id={id} />
+                    <Failing runs={runs} id={id} isShort />
+                    {platformName(platform)}, {slugsOf(environments).join(', ')}
                   </>
                 }
               >

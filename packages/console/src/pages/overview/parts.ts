@@ -47,7 +47,7 @@ export const PARTS: PartOf[] = [
     name: 'break_glass_tokens',
     tone: 'bad',
     title: 'Live break-glass tokens',
-    all: '/credentials?kind=break_glass',
+    all: '/credentials?tab=break_glass',
     of: ({ detail }) => detail ?? 'Break-glass token',
     when: 'ends',
     at: ({ id }) => `/credentials/${id}`,
