@@ -29,7 +29,7 @@ import {
 } from 'lucide-preact';
 import type { ComponentType } from 'preact';
 import { WaitingBadge } from './pages/approvals/badge';
-import { HealthDot } from './pages/overview/dot';
+import { HealthDot, SyncsDot, WebhooksDot } from './pages/overview/dot';
 
 type Group = 'Vault' | 'Access' | 'Governance' | 'Integrations' | 'Organisation';
 
@@ -240,6 +240,7 @@ const tree: Record<Group, Page[]> = {
       icon: RefreshCw,
       words: 'integrations platforms vercel github actions aws kubernetes heroku connections runs',
       needs: 'integrations:read',
+      badge: SyncsDot,
       load: () => import('./pages/integrations/syncs'),
       below: [
         {
@@ -273,6 +274,7 @@ const tree: Record<Group, Page[]> = {
       icon: Webhook,
       words: 'events deliveries signing secret',
       needs: 'webhooks:read',
+      badge: WebhooksDot,
       makes: { label: 'New webhook', needs: 'webhooks:write' },
       load: () => import('./pages/integrations/webhooks'),
       below: [

@@ -14,6 +14,25 @@ describe.skipIf(!executablePath)('console: access', () => {
     ann = await newPerson();
   });
 
+  it('credentials show their risks, and are found by name, by risk and by last use', async () => {
+    const { page, go, api } = ann;
+    await api('POST', '/api-keys', { name: 'risky deploy', scopes: ['secrets:read'] });
+    const ends = new Date(Date.now() + 86_400_000).toISOString();
+    await api('POST', '/api-keys', { name: 'brief deploy', scopes: ['secrets:read'], expires_at: ends });
+    await go('/credentials', 'Credentials');
+    const names = () => page.locator('.table-row .row-link').allTextContents();
+    await page.getByRole('searchbox', { name: 'Name, hint or ID' }).fill('deploy');
+    await expect.poll(async () => (await names()).length).toBe(2);
+    await page.getByRole('combobox', { name: 'Risk' }).selectOption('no_expiry');
+    await expect.poll(async () => (await names()).join()).toMatch(/^risky deploy[^,]*no expiry/);
+    await page.getByRole('combobox', { name: 'Risk' }).selectOption('unused');
+    await page.getByText('No credentials found').waitFor();
+    await go('/credentials?sort=used', 'Credentials');
+    // The key that the test calls with was used last.
+    await expect.poll(async () => (await names())[0]).not.toMatch(/deploy/);
+    expectQuiet(ann);
+  });
+
   it('an API key starts with minimal scopes, and its token is shown once', async () => {
     const { page, go, api, url } = ann;
     await go('/credentials', 'Credentials');

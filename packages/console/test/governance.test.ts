@@ -124,11 +124,12 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await bo.page.getByRole('button', { name: 'Reveal' }).click();
     await bo.page.getByRole('main').getByRole('link', { name: 'View request' }).waitFor();
     await badge.waitFor();
-    await go('/approvals', 'Approvals');
-    await page.locator('.row-link').click();
-    await page.getByRole('button', { name: 'Reject' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Reject request' }).click();
-    await page.getByText('rejected', { exact: true }).first().waitFor();
+    // The home page decides in place, below the text of the request.
+    await go('/overview', 'Overview');
+    await page.getByRole('button', { name: 'Decide: HELD' }).click();
+    await page.getByRole('dialog').getByText('Bo', { exact: true }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
+    await page.getByText('All clear').waitFor();
     await bo.page.getByText('This request is rejected.').waitFor();
     await bo.context.close();
     expectQuiet(ann);

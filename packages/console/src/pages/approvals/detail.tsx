@@ -3,36 +3,25 @@ import { Check } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { at, confirmed, forget, useRead, vault } from '../../api';
+import { at, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
-import { tell } from '../../ui/toast';
 import { nameOfKind } from '../credentials/words';
 import { operationWords } from '../policies/words';
 import type { Approval } from './badge';
+import { decide } from './decide';
 import { ApprovalStatus } from './list';
-import { Written } from './written';
+import { Shown } from './shown';
 import '../../styles/access.css';
 import { counted } from '../../counted';
 
 /** Whether the signed-in member made the request, or is accountable for the credential that made it. */
 const isOwn = ({ requester }: Approval): boolean =>
   requester.accountable.some(({ member_id }) => member_id === me.value?.id) || requester.id === me.value?.id;
-
-/** Approves, rejects or cancels a request, and invalidates the list. */
-async function decide(approval: Approval, verb: 'approve' | 'reject' | 'cancel'): Promise<void> {
-  const { api } = vault();
-  if (verb === 'approve')
-    await confirmed(() => api.POST('/orgs/{org_id}/approvals/{id}/approve', at(approval.id)));
-  else if (verb === 'reject') await api.POST('/orgs/{org_id}/approvals/{id}/reject', at(approval.id));
-  else await api.POST('/orgs/{org_id}/approvals/{id}/cancel', at(approval.id));
-  await forget('approvals');
-  tell({ approve: 'Request approved', reject: 'Request rejected', cancel: 'Request cancelled' }[verb]);
-}
 
 function Waiting({ approval, onReject }: { approval: Approval; onReject: () => void }) {
   const missing = approval.required - approval.approvals.length;
@@ -148,23 +137,6 @@ const factsOf = ({
   [rest.ended_at ? 'Closed' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
   ['ID', <Id id={id} />],
 ];
-
-/** Facts that the requester wrote. */
-const WRITTEN = /^(Call|Request|Header .*|Body(, its .*)?)$/;
-
-/** What the request would do, as plain text. */
-const Shown = ({ shown }: Pick<Approval, 'shown'>) =>
-  shown?.length ? (
-    <section class="stack">
-      <h2>What it does</h2>
-      <Facts
-        items={shown.map(({ name, value }): [string, ComponentChildren] => [
-          name,
-          WRITTEN.test(name) ? <Written text={value} /> : value,
-        ])}
-      />
-    </section>
-  ) : null;
 
 const Decisions = ({ approval }: { approval: Approval }) =>
   approval.decisions.length ? (

@@ -1,7 +1,11 @@
-import { useState } from 'preact/hooks';
+// The credentials of each kind, with their risks. Invariant: filters and orders apply to the whole list, so it
+// is read to its end for them.
+import { useEffect, useState } from 'preact/hooks';
 import { useList } from '../../api';
 import { may } from '../../may';
+import { useParameter } from '../../router';
 import { scopesInWords } from '../../scopes';
+import { FilterSelect, FilterText } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
@@ -9,6 +13,7 @@ import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
 import { NewCredential } from './create';
 import { type Credential, type Kind, kinds, nameOf, readPage, type Status, statusOf } from './kinds';
+import { filtered, RISKS, risksOf, SORTS } from './risks';
 import { TrustForm } from './trust';
 
 const tones: Record<Status, Tone> = { active: 'good', expired: 'warn', revoked: 'bad' };
@@ -26,6 +31,16 @@ export const placeOf = ({ kind, environments, secrets }: Credential): string =>
         .filter(Boolean)
         .join(' · ');
 
+const Risks = ({ row }: { row: Credential }) => (
+  <span class="truncate">
+    {risksOf(row).map((risk) => (
+      <Badge key={risk} tone="warn">
+        {RISKS[risk]}
+      </Badge>
+    ))}
+  </span>
+);
+
 const columns: Column<Credential>[] = [
   {
     label: 'Name',
@@ -36,12 +51,13 @@ const columns: Column<Credential>[] = [
           {row.name} <code class="dim">{row.hint}</code>
         </span>
         <span class="sub truncate">
-          {scopesInWords(row.scopes)} · {placeOf(row)}
+          {[...risksOf(row).map((risk) => RISKS[risk]), scopesInWords(row.scopes), placeOf(row)].join(' · ')}
         </span>
       </span>
     ),
   },
   { label: 'Status', width: '5.5rem', cell: (row) => <CredentialStatus credential={row} /> },
+  { label: 'Risks', width: 'minmax(8rem, 0.9fr)', wide: true, cell: (row) => <Risks row={row} /> },
   {
     label: 'Scopes',
     width: 'minmax(9rem, 1fr)',
@@ -66,27 +82,73 @@ const columns: Column<Credential>[] = [
   { label: 'Expires', width: '8rem', wide: true, cell: ({ ends }) => <Time at={ends} /> },
 ];
 
+/** The filters, kept in the address. */
+function useFilters() {
+  const [search, setSearch] = useParameter('search');
+  const [risk, setRisk] = useParameter('risk');
+  const [sort, setSort] = useParameter('sort');
+  const bar = (
+    <search class="filters">
+      <FilterText label="Name, hint or ID" value={search} onValue={setSearch} />
+      <FilterSelect
+        label="Risk"
+        all="With and without risks"
+        value={risk}
+        onValue={setRisk}
+        choices={['any', ...Object.keys(RISKS)]}
+        wordsOf={(choice) => (choice === 'any' ? 'Any risk' : RISKS[choice as keyof typeof RISKS])}
+      />
+      <FilterSelect
+        label="Order"
+        all="Newest first"
+        value={sort}
+        onValue={setSort}
+        choices={Object.keys(SORTS)}
+        wordsOf={(choice) => SORTS[choice] ?? choice}
+      />
+    </search>
+  );
+  return { bar, filters: { search, risk, sort }, isSet: Boolean(search.trim() || risk || sort) };
+}
+
 function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
   const about = kinds[kind];
   const list = useList<Credential>(['credentials', kind], (cursor, signal) => readPage(kind, cursor, signal));
+  const { bar, filters, isSet } = useFilters();
+  useEffect(() => {
+    if (isSet) list.more();
+  });
+  const rows = isSet ? filtered(list.rows, filters) : list.rows;
   return (
     <>
       <div class="row spaced">
         <p class="dim grow lead">{about.lead}</p>
         {onCreate && <MakeButton onMake={onCreate}>New {nameOf(kind)}</MakeButton>}
       </div>
+      {bar}
+      {isSet && !list.isPending && (
+        <p class="dim small" role="status">
+          {rows.length.toLocaleString()} of {list.rows.length.toLocaleString()}
+          {list.hasNextPage && ', more are being read'}
+        </p>
+      )}
       <Listing
         list={list}
+        rows={rows}
         label={about.plural}
         columns={columns}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/credentials/${id}`}
         empty={
-          <Empty
-            title={`No ${kind === 'trust' ? 'trusts' : about.plural.toLowerCase().replace('api', 'API')}`}
-          >
-            {about.none}
-          </Empty>
+          isSet ? (
+            <Empty title="No credentials found">Change the filters.</Empty>
+          ) : (
+            <Empty
+              title={`No ${kind === 'trust' ? 'trusts' : about.plural.toLowerCase().replace('api', 'API')}`}
+            >
+              {about.none}
+            </Empty>
+          )
         }
       />
     </>

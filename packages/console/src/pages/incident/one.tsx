@@ -4,21 +4,16 @@ import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
 import { may } from '../../may';
 import { Who } from '../../people';
-import { change, summaryOf, useEdit } from '../../seen';
+import { change, summaryOf } from '../../seen';
 import { Button } from '../../ui/button';
-import { Dialog } from '../../ui/dialog';
-import { TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Facts, Id, PageHead, Time } from '../../ui/parts';
-import { tell } from '../../ui/toast';
 import { type IncidentReport, useIncident } from './data';
 import { IncidentStatus, titleOf } from './incident';
+import { NoteDialog } from './note';
 import { Recent } from './panic';
 import { Deeds, Part, Revoked, Rotation } from './report';
 import './incident.css';
-
-type Status = IncidentReport['status'];
 
 const openAgain = async (incident: IncidentReport): Promise<void> => {
   await change(summaryOf(incident), (header) =>
@@ -29,52 +24,6 @@ const openAgain = async (incident: IncidentReport): Promise<void> => {
   );
   await forget('incidents');
 };
-
-function NoteDialog({
-  incident,
-  status,
-  onClose,
-}: {
-  incident: IncidentReport;
-  status: Status;
-  onClose: () => void;
-}) {
-  const { draft, setDraft, isSame, changing } = useEdit(summaryOf(incident), ({ note }) => ({
-    note: note ?? '',
-  }));
-  const problems = useProblems();
-  const [closes] = useState(status !== incident.status);
-  const patch = { ...(closes && { status }), ...(!isSame && { note: draft.note || null }) };
-  const save = async () => {
-    await changing((header) =>
-      vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: patch }),
-    );
-    await forget('incidents');
-    tell(closes ? 'Incident closed' : 'Note saved');
-    onClose();
-  };
-  return (
-    <Dialog title={closes ? 'Close the incident' : 'Note'} onClose={onClose} dirty={!isSame}>
-      <Form
-        action={closes ? 'Close incident' : 'Save note'}
-        onSubmit={save}
-        onCancel={onClose}
-        problems={problems}
-        disabled={!Object.keys(patch).length}
-      >
-        <TextField
-          label="Note"
-          optional
-          value={draft.note}
-          onValue={(note) => setDraft({ note })}
-          error={problems.of('note')}
-          maxLength={2048}
-          hint="Do not paste values"
-        />
-      </Form>
-    </Dialog>
-  );
-}
 
 /** What a step of the timeline says. */
 const STEPS: Record<string, string> = {
@@ -122,7 +71,7 @@ const factsOf = (incident: IncidentReport): Parameters<typeof Facts>[0]['items']
 
 export default function IncidentPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data: incident, error, isPending, refetch } = useIncident(id);
-  const [asking, setAsking] = useState<Status | null>(null);
+  const [asking, setAsking] = useState<IncidentReport['status'] | null>(null);
   if (error)
     return (
       <Missing what="incident" list={['/incident', 'Incident response']} error={error} onRetry={refetch} />

@@ -29,14 +29,18 @@ export const slugOf = (id: string): string => environments.value.find((one) => o
 /** The refresh interval while a sync is running; its end is an event. */
 const AGAIN = 2000;
 
-/** @param connection only syncs of this connection */
-export function Runs({ connections, connection }: { connections: Integration[]; connection?: string }) {
-  const list = useList<Sync>(['syncs', 'list'], (cursor, signal) =>
+/** The runs of all connections, newest first. */
+export const useRuns = () =>
+  useList<Sync>(['syncs', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/integrations/syncs', {
       params: { path: here(), query: { limit: 50, cursor } },
       signal,
     }),
   );
+
+/** @param connection only syncs of this connection */
+export function Runs({ connections, connection }: { connections: Integration[]; connection?: string }) {
+  const list = useRuns();
   const rows = connection ? list.rows.filter(({ integrationId }) => integrationId === connection) : list.rows;
   const works = rows.some(isOpen);
   useEffect(() => {

@@ -9,10 +9,12 @@ import { Tabs } from '../../ui/tabs';
 import { useConnections } from './connections';
 import { slugsOf } from './edit';
 import { PlatformMark } from './gallery';
+import { Failing, Health } from './health';
 import { type Integration, platformName } from './platforms';
-import { Runs } from './runs';
+import { Runs, useRuns } from './runs';
 
 function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
+  const runs = useRuns().rows;
   return (
     <Listing<Integration>
       list={list}
@@ -23,12 +25,13 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
         {
           label: 'Name',
           width: 'minmax(12rem, 2fr)',
-          cell: ({ platform, name, environments }) => (
+          cell: ({ id, platform, name, environments }) => (
             <>
               <PlatformMark platform={platform} />
               <Lines
                 sub={
                   <>
+                    <Failing runs={runs} id={id} isShort />
                     {platformName(platform)}, {slugsOf(environments).join(', ')}
                   </>
                 }
@@ -39,15 +42,15 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
           ),
         },
         {
+          label: 'Last run',
+          width: 'minmax(9rem, 2.4fr)',
+          wide: true,
+          cell: ({ id }) => <Health runs={runs} id={id} />,
+        },
+        {
           label: 'Runs',
           width: '8rem',
           cell: ({ auto }) => (auto ? <Badge tone="accent">automatic</Badge> : <Badge>manual</Badge>),
-        },
-        {
-          label: 'Platform',
-          width: '12rem',
-          wide: true,
-          cell: ({ platform }) => <span class="dim">{platformName(platform)}</span>,
         },
         {
           label: 'Environments',

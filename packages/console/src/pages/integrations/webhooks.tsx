@@ -8,6 +8,7 @@ import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
 import { Lines } from '../../ui/table';
 import { eventsInWords } from './events';
+import { MOST_STRIPS, Strip } from './strip';
 import { NewWebhook, type Webhook } from './webhook-form';
 
 const reasons = { user: 'disabled', failing: 'failing', gone: 'gone' } as const;
@@ -52,6 +53,16 @@ export default function Webhooks() {
             ),
           },
           { label: 'Status', width: '7rem', cell: (webhook) => <WebhookStatus {...webhook} /> },
+          ...(list.rows.length <= MOST_STRIPS
+            ? [
+                {
+                  label: 'Deliveries',
+                  width: '6rem',
+                  wide: true,
+                  cell: ({ id }: Webhook) => <Strip id={id} />,
+                },
+              ]
+            : []),
           {
             label: 'Events',
             width: 'minmax(11rem, 1.4fr)',

@@ -1,6 +1,10 @@
-// The home page: whether anything needs the member, by urgency, each row with the place to act; below, seven
-// days of activity.
+// The home page: whether anything needs the member, by urgency, each row with its action in place or the
+// page to act on; below, seven days of activity.
+import { lazy, Suspense } from 'preact/compat';
+import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { forget } from '../../api';
+import { Button } from '../../ui/button';
 import { Badge, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
 import { Activity } from './activity';
 import { type Item, type Overview, useOverview } from './data';
@@ -15,12 +19,33 @@ const verdictOf = (total: number): string =>
       ? 'One thing needs you'
       : `${total.toLocaleString()} things need you`;
 
-function Row({ part, item }: { part: PartOf; item: Item }) {
+const loadAct = () => import('./act');
+const Act = lazy(loadAct);
+
+interface RowProps {
+  part: PartOf;
+  item: Item;
+  onAct: () => void;
+}
+
+function Row({ part, item, onAct }: RowProps) {
   const name = part.of?.(item) ?? item.name ?? item.kind ?? '';
+  const inPlace = part.inPlace?.can(item) ? part.inPlace : null;
+  const page = { href: part.at(item), 'aria-label': `${part.act}: ${name}` };
+  const act = async () => {
+    await loadAct();
+    onAct();
+  };
   return (
     <li class="need">
       <span class="need-name">
-        <span class="truncate">{name}</span>
+        {inPlace ? (
+          <Link {...page} class="truncate">
+            {name}
+          </Link>
+        ) : (
+          <span class="truncate">{name}</span>
+        )}
         {item.environment && <Badge>{item.environment}</Badge>}
       </span>
       <span class="dim small need-when">
@@ -31,14 +56,28 @@ function Row({ part, item }: { part: PartOf; item: Item }) {
         )}
         {part.why && item.detail && `, ${part.why(item.detail)}`}
       </span>
-      <Link href={part.at(item)} class="button plain small" aria-label={`${part.act}: ${name}`}>
-        {part.act}
-      </Link>
+      {inPlace ? (
+        <Button small onPress={act} aria-label={`${inPlace.label}: ${name}`}>
+          {inPlace.label}
+        </Button>
+      ) : (
+        <Link {...page} class="button plain small">
+          {part.act}
+        </Link>
+      )}
     </li>
   );
 }
 
-function Part({ part, overview }: { part: PartOf; overview: Overview }) {
+type Acting = { part: PartOf; item: Item };
+
+interface PartProps {
+  part: PartOf;
+  overview: Overview;
+  onAct: (acting: Acting) => void;
+}
+
+function Part({ part, overview, onAct }: PartProps) {
   const found = overview[part.name];
   if (!found?.count) return null;
   const more = found.count - found.data.length;
@@ -49,7 +88,7 @@ function Part({ part, overview }: { part: PartOf; overview: Overview }) {
       </h2>
       <ul>
         {found.data.map((item) => (
-          <Row key={item.id} part={part} item={item} />
+          <Row key={item.id} part={part} item={item} onAct={() => onAct({ part, item })} />
         ))}
       </ul>
       {more > 0 && (
@@ -63,6 +102,11 @@ function Part({ part, overview }: { part: PartOf; overview: Overview }) {
 
 export default function Page() {
   const { data, error, isPending, refetch } = useOverview();
+  const [acting, setActing] = useState<Acting | null>(null);
+  const end = () => {
+    setActing(null);
+    void forget('overview');
+  };
   const looked = data ? PARTS.filter(({ name }) => data[name]).length : 0;
   return (
     <>
@@ -75,7 +119,7 @@ export default function Page() {
       {data && (
         <div class="overview">
           {PARTS.map((part) => (
-            <Part key={part.name} part={part} overview={data} />
+            <Part key={part.name} part={part} overview={data} onAct={setActing} />
           ))}
           {data.total === 0 && looked > 0 && (
             <p class="note good">Nothing that your role shows you needs somebody.</p>
@@ -88,6 +132,11 @@ export default function Page() {
           )}
           {data.activity && <Activity activity={data.activity} />}
         </div>
+      )}
+      {acting?.part.inPlace && (
+        <Suspense fallback={null}>
+          <Act deed={acting.part.inPlace.deed} item={acting.item} onClose={end} />
+        </Suspense>
       )}
     </>
   );

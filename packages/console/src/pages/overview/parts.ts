@@ -1,8 +1,13 @@
-// The parts of the overview, in the order of urgency: what each says, and where it leads.
+// The parts of the overview, in the order of urgency: what each says, where it leads, and what can be done
+// in place.
+import { may } from '../../may';
 import type { Tone } from '../../ui/parts';
 import type { Item, Overview } from './data';
 
 type Name = Exclude<keyof Overview, 'total' | 'activity'>;
+
+/** What a row does in place. */
+export type Deed = 'decide' | 'retry' | 'rotate' | 'close' | 'revoke';
 
 export interface PartOf {
   name: Name;
@@ -19,6 +24,8 @@ export interface PartOf {
   /** The page on which to act, and what to do there. */
   at: (item: Item) => string;
   act: string;
+  /** What can be done in place, and what its button says; `can`: whether the member may. */
+  inPlace?: { deed: Deed; label: string; can: (item: Item) => boolean };
 }
 
 const failures = (many: string) => (many === '1' ? 'one run' : `${many} runs in a row`);
@@ -34,16 +41,18 @@ export const PARTS: PartOf[] = [
     why: (reason) => reason,
     at: ({ id }) => `/incident/report/${id}`,
     act: 'Work on it',
+    inPlace: { deed: 'close', label: 'Close', can: () => may('tokens:write') },
   },
   {
     name: 'break_glass_tokens',
     tone: 'bad',
     title: 'Live break-glass tokens',
-    all: '/credentials?kind=break_glass',
+    all: '/credentials?tab=break_glass',
     of: ({ detail }) => detail ?? 'Break-glass token',
     when: 'ends',
     at: ({ id }) => `/credentials/${id}`,
-    act: 'Revoke',
+    act: 'Look',
+    inPlace: { deed: 'revoke', label: 'Revoke', can: () => may('tokens:write') },
   },
   {
     name: 'approvals',
@@ -53,7 +62,8 @@ export const PARTS: PartOf[] = [
     when: 'ends',
     why: (requester) => `asked by ${requester}`,
     at: ({ id }) => `/approvals/${id}`,
-    act: 'Decide',
+    act: 'Open',
+    inPlace: { deed: 'decide', label: 'Decide', can: () => may('approvals:decide') },
   },
   {
     name: 'failing_syncs',
@@ -65,6 +75,8 @@ export const PARTS: PartOf[] = [
     why: failures,
     at: ({ id }) => `/syncs/${id}`,
     act: 'See why',
+    // A sync without a stored connection cannot run again: its credentials are gone.
+    inPlace: { deed: 'retry', label: 'Retry', can: ({ name }) => name !== null && may('integrations:sync') },
   },
   {
     name: 'failing_webhooks',
@@ -83,7 +95,12 @@ export const PARTS: PartOf[] = [
     all: '/secrets',
     when: 'due',
     at: ({ id }) => `/secrets/${id}`,
-    act: 'Rotate',
+    act: 'Look',
+    inPlace: {
+      deed: 'rotate',
+      label: 'Rotate',
+      can: ({ name, environment }) => may('secrets:rotate', environment ?? undefined, name ?? undefined),
+    },
   },
   {
     name: 'expiring_secrets',

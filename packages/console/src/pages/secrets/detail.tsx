@@ -21,19 +21,9 @@ import { GrantSecret } from './grant';
 import { Versions } from './history';
 import { Readers } from './readers';
 import { Due, Schedule } from './rotation';
-import { type Secret, StatusBadge } from './secret';
+import { type Secret, StatusBadge, useSecret } from './secret';
 import { NewLink, Shares } from './shares';
 import { nameOfType } from './type-names';
-
-/** Its metadata, without reading the value. A deleted secret too, until it can no longer be restored. */
-const useSecret = (id: string) =>
-  useRead(['secrets', 'one', id], async (signal) => {
-    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
-      params: { path: here(), query: { id, limit: 1 } },
-      signal,
-    });
-    return { data: { secret: data.data[0] } };
-  });
 
 /** A timer of a browser cannot be set for longer than 24 days, and no page is open for that long. */
 const DAY_MS = 86_400_000;

@@ -1,0 +1,57 @@
+// The dialog that closes an incident, or changes its note.
+import { useState } from 'preact/hooks';
+import { at, forget, vault } from '../../api';
+import { summaryOf, useEdit } from '../../seen';
+import { Dialog } from '../../ui/dialog';
+import { TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { tell } from '../../ui/toast';
+import type { IncidentReport } from './data';
+
+type Status = IncidentReport['status'];
+
+export function NoteDialog({
+  incident,
+  status,
+  onClose,
+}: {
+  incident: IncidentReport;
+  status: Status;
+  onClose: () => void;
+}) {
+  const { draft, setDraft, isSame, changing } = useEdit(summaryOf(incident), ({ note }) => ({
+    note: note ?? '',
+  }));
+  const problems = useProblems();
+  const [closes] = useState(status !== incident.status);
+  const patch = { ...(closes && { status }), ...(!isSame && { note: draft.note || null }) };
+  const save = async () => {
+    await changing((header) =>
+      vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: patch }),
+    );
+    await forget('incidents');
+    tell(closes ? 'Incident closed' : 'Note saved');
+    onClose();
+  };
+  return (
+    <Dialog title={closes ? 'Close the incident' : 'Note'} onClose={onClose} dirty={!isSame}>
+      <Form
+        action={closes ? 'Close incident' : 'Save note'}
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={!Object.keys(patch).length}
+      >
+        <TextField
+          label="Note"
+          optional
+          value={draft.note}
+          onValue={(note) => setDraft({ note })}
+          error={problems.of('note')}
+          maxLength={2048}
+          hint="Do not paste values"
+        />
+      </Form>
+    </Dialog>
+  );
+}
