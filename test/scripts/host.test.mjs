@@ -125,6 +125,20 @@ it('operator scripts: a token is sent over plain HTTP only to this machine', () 
   for (const url of elsewhere) assert.throws(() => callerOf(url, 't'), refusal, url);
 });
 
+it('operator scripts: no error quotes a malformed token, or the password of a URL', () => {
+  const quotes = [
+    ['http://127.0.0.1:1', 'hunter2\nx', /contains a line break, a space/],
+    ['http://127.0.0.1:1', 'hunter2 é', /contains a line break, a space/],
+    ['https://me:hunter2@vault.example.com', 't', /not a URL that a token may be sent to/],
+    ['https://hunter2@vault.example.com', 't', /not a URL that a token may be sent to/],
+  ];
+  for (const [url, token, message] of quotes)
+    assert.throws(
+      () => callerOf(url, token),
+      (error) => message.test(error.message) && !error.message.includes('hunter2'),
+    );
+});
+
 it('operator scripts: report immediately that nothing responds, and keep trying', async () => {
   const PORT = String(await freePort());
   const child = spawn(

@@ -7,12 +7,14 @@ import fs from 'node:fs';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
+import { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';
 import { call, newOrg, settle } from '../../../test/packages/vault.mjs';
 import { Authority } from '../src/proxy/authority.ts';
+import { upgrade } from '../src/proxy/forward.ts';
 import { startProxy } from '../src/proxy/server.ts';
 import { chosenTargets, cut, targetOf } from '../src/proxy/targets.ts';
 import { Machine, until } from './harness.ts';
@@ -430,6 +432,47 @@ describe('access', () => {
         }
     expect((await answered({ headers: {} })).status).toBe(403);
   });
+
+  // A socket is destroyed some time before it says so.
+  it.each([
+    ['before the vault is asked', '', 0],
+    ['before it is refused', 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n', 1],
+    ['before it is open', 'HTTP/1.1 101 A\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 1],
+  ])(
+    'WebSocket: a program that breaks off %s ends nothing',
+    async (_, answer, calls) => {
+      const socket = new Duplex({ read() {}, write() {}, destroy() {} });
+      let connections = 0;
+      const vault = net.createServer((other) => {
+        connections += 1;
+        other
+          .on('error', () => {})
+          .once('data', () => {
+            socket.destroy();
+            other.write(answer);
+          });
+      });
+      const to = await listen(vault);
+      const origin = `http://127.0.0.1:${to}`;
+      const token = async () => {
+        if (!answer) socket.destroy();
+        return 'real';
+      };
+      const request = Object.assign(new http.IncomingMessage(new net.Socket()), { method: 'GET' });
+      const held = async () => null;
+      const gateway = { origin, org: 'org_0', reason: undefined, token, held };
+      await upgrade({ request, upstream: 'openai', path: '/v1', own: '' }, socket, Buffer.alloc(0), gateway);
+      const last = net.connect(to, '127.0.0.1');
+      last.on('error', () => {});
+      await once(vault, 'connection');
+      if (calls > 0) await once(vault, 'connection');
+      last.destroy();
+      // Resolves once the vault's connections are closed.
+      await new Promise((done) => vault.close(done));
+      expect(connections).toBe(calls + 1);
+    },
+    20_000,
+  );
 
   it('access: only this machine reaches the ports', () => {
     expect(baseUrl().hostname).toBe('127.0.0.1');

@@ -114,9 +114,15 @@ export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN'), how = 
  */
 export function callerOf(url, token, { patience = 60_000, within = 30_000, quiet = false } = {}) {
   const base = URL.parse(url);
-  if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && isThisMachine(base.hostname))))
+  const isSafe = base?.protocol === 'https:' || (base?.protocol === 'http:' && isThisMachine(base.hostname));
+  // Errors of fetch() quote the credentials of a URL, and a token that no header can hold.
+  if (!base || !isSafe || base.username || base.password)
     throw new ExpectedError(
-      '--url is not a URL that a token may be sent to: pass an https URL, or one of this machine',
+      '--url is not a URL that a token may be sent to: pass an https URL, or one of this machine, without a user name',
+    );
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new ExpectedError(
+      'The token contains a line break, a space or another character that no token has: set it to the token alone',
     );
   let isReported = quiet;
   return async (

@@ -179,6 +179,9 @@ export const mutants = [
     'proxy-connect-token': 'packages/cli/proxy: proxy: a tunnel without the token',
     'proxy-upgrade-body': 'packages/cli/proxy: WebSocket: a body that it declares does not swallow',
     'proxy-broken-off': 'packages/cli/proxy: access: a caller that breaks off while it is refused',
+    'proxy-upgrade-gone':
+      'packages/cli/proxy: WebSocket: a program that breaks off before the vault is asked',
+    'proxy-pass-destroyed': 'packages/cli/proxy: WebSocket: a program that breaks off before it is',
     'proxy-own-credential': 'packages/cli/proxy: base URL: the token is taken in X-Api-Key',
   }),
   {

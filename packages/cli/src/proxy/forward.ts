@@ -3,7 +3,7 @@
 // off on the other.
 import http from 'node:http';
 import https from 'node:https';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream';
 import { CREDENTIAL_HEADERS } from './access.ts';
 import { Kept } from './kept.ts';
@@ -196,6 +196,9 @@ function heldIn(text: string): { id: string; status: string } | null {
 /** Passes a WebSocket on. */
 export async function upgrade(incoming: Incoming, socket: Duplex, head: Buffer, gateway: Gateway) {
   const token = (await gateway.token()) as string;
+  // The token may have been renewed meanwhile, and 'close' is not told twice.
+  // safety: proxy-upgrade-gone
+  if (socket.destroyed) return;
   const outgoing = ask(incoming, gateway, token, { agent: false });
   // Its bytes are no body: a declared one would be read from whatever follows.
   // safety: proxy-upgrade-body
@@ -207,16 +210,23 @@ export async function upgrade(incoming: Incoming, socket: Duplex, head: Buffer, 
   outgoing.once('error', () => socket.destroy());
   outgoing.once('response', (answer) => {
     socket.write(headOf(answer, headersBack(incoming, gateway, answer), ['Connection', 'close']));
-    pipeline(answer, socket, () => socket.destroy());
+    pass(answer, socket);
   });
   outgoing.once('upgrade', (answer, other, more) => {
     socket.write(headOf(answer, answer.rawHeaders, []));
     if (more.length) other.unshift(more);
     if (head.length) socket.unshift(head);
-    pipeline(socket, other, () => other.destroy());
-    pipeline(other, socket, () => socket.destroy());
+    pass(socket, other);
+    pass(other, socket);
   });
   outgoing.end();
+}
+
+/** Passes bytes on until one side ends. A socket is destroyed before it says so, and pipelines then throw. */
+function pass(from: Readable, to: Writable): void {
+  // safety: proxy-pass-destroyed
+  if (to.destroyed) from.destroy();
+  else pipeline(from, to, () => to.destroy());
 }
 
 const headOf = (answer: http.IncomingMessage, headers: readonly string[], more: readonly string[]): string =>
