@@ -201,7 +201,7 @@ export const mutants = [
     'mcp-agent-only': 'packages/cli/mcp: credential: an API key, a session token and a member',
     'mcp-keeps-values-out':
       'packages/cli/mcp-upstreams: credential: one that gets values is refused, unless options allow where they go',
-    'mcp-use-path': 'packages/cli/mcp-upstreams: attack: the path "/v1/%2e%2e/secrets" is not sent',
+    'mcp-use-path': 'packages/cli/mcp-upstreams: attack: the path "/v1/x#y" is not sent',
     'mcp-use-headers': 'packages/cli/mcp-upstreams: attack: the header "X-Access-Reason" is not sent',
     'mcp-upstreams-alone':
       'packages/cli/mcp-upstreams: tools: upstreams and approvals, and nothing that concerns values',
