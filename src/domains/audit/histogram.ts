@@ -34,7 +34,8 @@ export async function histogramOf(
     );
     count(counts, span, slice.items);
     at = slice.next;
-    complete = at === null ? span.from : Math.max(span.from, (slice.since ?? span.from) + 1);
+    // Nothing is before the first entry.
+    complete = at === null || at <= 1 ? span.from : Math.max(span.from, (slice.since ?? span.from) + 1);
   }
   const data = Array.from({ length: span.buckets }, (_, bucket) => ({
     time: iso(beginOf(span, bucket)),

@@ -148,6 +148,9 @@ describe('audit histogram: what it counts', () => {
     expect(rest.complete_from).toBe(rest.from);
     const again = await histogram(o, `from=${complete_from}&to=${to}`);
     expect(again.complete_from).toBe(again.from);
+    // The oldest of ten segments ends a round.
+    const oldest = await histogram(o, `to=${new Date(START + 49 * MINUTE + 1).toISOString()}`);
+    expect(oldest.complete_from).toBe(oldest.from);
     expect(sum(data)).toBeGreaterThanOrEqual(sum(again.data));
     expect(sum(rest.data) + sum(again.data)).toBe(301);
   });
