@@ -1,7 +1,7 @@
 // /healthz over a vault that is damaged: whether callers can be served, how many cannot, and nothing that
 // names an organisation.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { mirror } from '../../src/gate/journal/mirror';
 import { newSession } from '../support/credentials';
 import { faults } from '../support/faults';
@@ -59,6 +59,24 @@ describe('health: a vault that works', () => {
     await inCore(o, (core) => mirror(core).follow());
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is degraded while D1 answers slowly', async () => {
+    await newOrg();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    faults.delay = () => {
+      vi.setSystemTime(Date.now() + 1500);
+      return 0;
+    };
+    const { status, is, checks } = await healthz();
+    vi.useRealTimers();
+    faults.delay = 0;
+    expect([status, is]).toEqual([200, 'degraded']);
+    expect(checks.find(({ name }: { name: string }) => name === 'database')).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/^The database answers slowly: it took \d+ seconds\./),
+    });
   });
 
   it('is ok while it is empty: its key is made by the first request', async () => {

@@ -300,7 +300,7 @@ export function lostDatabase(dir) {
   const [org] = orgsOfGates(dir);
   return (
     org &&
-    `the database in ${dir} has no organisations, but the gates beside it have some, such as ${org}: it was lost or emptied. Restore a backup with npm run restore -- FILE. To begin a new vault instead, run npm start -- --new, which sets this one aside`
+    `the database in ${dir} has no organisations, but the gates beside it have some, such as ${org}: it was lost or emptied. Restore a backup with npm run restore -- FILE; if only orgs and org_keys are empty, put keys back instead: see "A lost database" in docs/operations/backup-and-restore.md. To begin a new vault instead, run npm start -- --new, which sets this one aside`
   );
 }
 
