@@ -4,8 +4,16 @@
 // half-written.
 import fs from 'node:fs';
 import path from 'node:path';
-import { root } from '../shared/wrangler.mjs';
+import { FOR_DEPLOYMENT, root } from '../shared/wrangler.mjs';
 import { buildConsole, consoleDist } from './console.mjs';
+
+const { RUN_BY_SCRIPT, WRANGLER_COMMAND } = process.env;
+if (WRANGLER_COMMAND === 'deploy' && !RUN_BY_SCRIPT && !process.argv.includes(FOR_DEPLOYMENT)) {
+  process.stderr.write(
+    `wrangler deploy alone does not make a vault: it applies no migrations, and makes neither the queues nor the secrets. Run npm run deploy. A further deployment takes --config .wrangler/production/wrangler.json.\n`,
+  );
+  process.exit(1);
+}
 
 /** As in `[assets]` of wrangler.toml. */
 const assetsDir = path.join(root, 'dist', 'assets');

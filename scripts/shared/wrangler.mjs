@@ -8,6 +8,9 @@ import { stripVTControlCharacters } from 'node:util';
 /** The project's root: all paths start here, regardless of the working directory. */
 export const root = path.resolve(import.meta.dirname, '..', '..');
 
+/** What the configuration of a deployment adds to the build command of wrangler.toml. */
+export const FOR_DEPLOYMENT = '--for-deployment';
+
 const { resolve } = createRequire(path.join(root, 'package.json'));
 
 /**
@@ -17,6 +20,7 @@ const { resolve } = createRequire(path.join(root, 'package.json'));
 export const wranglerArgs = (args) => ['--no-warnings', resolve('wrangler'), ...args];
 
 export const wranglerEnv = {
+  RUN_BY_SCRIPT: '1', // see scripts/build/assets.mjs
   CI: '1',
   NO_COLOR: '1',
   FORCE_COLOR: '0',

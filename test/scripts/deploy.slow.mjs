@@ -52,6 +52,29 @@ secret_name = "VAULT_${name}"
     assert.match(checked.out, /^ok {4}variables {3}secrets are set/m, checked.said);
   });
 
+  it('under Workers Builds asks nothing, says which secrets to set, and then deploys', async () => {
+    const { dir, account, base, deploy, changes } = await deployment();
+    const builds = { CI: 'true', WORKERS_CI: '1' };
+    const lacking = await deploy(['--wait', '0'], builds);
+    assert.equal(lacking.code, 1);
+    assert.match(
+      lacking.said,
+      /^MASTER_KEYS and BOOTSTRAP_TOKEN: not set\. .* the Worker secrets-vault-service /m,
+    );
+    assert.ok(!fs.existsSync(path.join(dir, '.production.vars')));
+    // What the button does with the values of its form.
+    const secrets = {
+      MASTER_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+      BOOTSTRAP_TOKEN: 'b'.repeat(64),
+    };
+    const none = { uploads: 1, crons: [], bindings: [], metadata: {} };
+    account.worker = { ...none, secrets: new Map(Object.entries(secrets)) };
+    const done = await deploy(['--wait', '0', '--public-url', base], builds);
+    assert.equal(done.code, 0, done.said);
+    assert.match(done.out, /^secrets {5}are set$/m);
+    assert.ok(changes().some(isUpload));
+  });
+
   it('deploys a vault to an empty account, changes only the code when repeated, and shows no secret', async () => {
     const { dir, account, base, deploy, changes, vars, started } = await deployment();
     const first = await deploy(['--location', 'weur', '--public-url', base]);

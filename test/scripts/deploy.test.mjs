@@ -16,6 +16,32 @@ const deploy = (dir, args, variables = {}) =>
     env: { ...env, ...variables },
   });
 
+it('wrangler deploy: says at once that npm run deploy is what makes a vault', () => {
+  const built = (args, variables) =>
+    spawnSync(process.execPath, [path.join(project, 'scripts/build/assets.mjs'), ...args], {
+      encoding: 'utf8',
+      env: { ...env, WRANGLER_COMMAND: 'deploy', ...variables },
+    });
+  const alone = built([], {});
+  assert.equal(alone.status, 1);
+  assert.match(alone.stderr, /^wrangler deploy alone .* Run npm run deploy\./);
+  assert.equal(built(['--for-deployment'], {}).status, 0);
+  assert.equal(built([], { RUN_BY_SCRIPT: '1' }).status, 0);
+});
+
+it('deploy button: asks for each secret that the Worker requires, describes it, and proposes no value', () => {
+  const text = (name) => fs.readFileSync(path.join(project, name), 'utf8');
+  const { secrets } = readToml();
+  const asked = text('.dev.vars.example')
+    .split('\n')
+    .filter((line) => line && !line.startsWith('#'));
+  assert.deepEqual(
+    asked,
+    secrets.required.map((name) => `${name}=`),
+  );
+  assert.deepEqual(Object.keys(JSON.parse(text('package.json')).cloudflare.bindings), secrets.required);
+});
+
 describe('npm run deploy', () => {
   it('lists its steps offline with --dry-run, and changes nothing', () => {
     const dir = copyOfProject();

@@ -29,6 +29,9 @@ export function releaseBefore() {
   }
 }
 
+/** A file of a release. @param {string} tag @param {string} file */
+export const fileOf = (tag, file) => git(['show', `${tag}:${file}`]).toString();
+
 /**
  * The sources of a release, with the packages that are installed here.
  * @param {string} tag

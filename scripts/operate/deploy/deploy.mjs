@@ -93,7 +93,8 @@ async function database(name, location) {
     say('database', `${name} exists${location ? '; its location was chosen when it was created' : ''}`);
     return found;
   }
-  let place = location;
+  // Workers Builds asks nobody, and takes no options.
+  let place = location ?? (process.env.WORKERS_CI ? 'auto' : undefined);
   if (!place && process.stdin.isTTY) {
     const list = Object.entries(PLACES).map(([short, long]) => `  ${short.padEnd(5)} ${long}\n`);
     process.stdout.write(

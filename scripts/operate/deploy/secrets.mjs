@@ -28,7 +28,7 @@ export async function setSecrets({ worker, stored }, state, say) {
     if (own.length > 0) say('secrets', 'are set');
     return set !== undefined;
   }
-  const values = await secretsToSet(missing, state);
+  const values = await secretsToSet(worker, missing, state);
   await wrangler(
     commands.setSecrets(),
     `The secrets could not be set; they are kept in ${VARS}: do what the message below says, ${AGAIN}`,
@@ -40,12 +40,17 @@ export async function setSecrets({ worker, stored }, state, say) {
   return set !== undefined;
 }
 
-async function secretsToSet(missing, state) {
+/** @param {string} worker @param {string[]} missing */
+async function secretsToSet(worker, missing, state) {
   let kept = readKept();
   if (!kept) {
     if (missing.includes('MASTER_KEYS') && state.wraps.length > 0)
       throw new ExpectedError(
         `The database contains a vault, but MASTER_KEYS is not set: restore ${VARS}, or create it with the MASTER_KEYS that the vault was created with. New keys could not decrypt it.`,
+      );
+    if (process.env.WORKERS_CI)
+      throw new ExpectedError(
+        `${missing.join(' and ')}: not set. Set each as a secret of the Worker ${worker} in the dashboard (Settings, Variables and Secrets), keep a copy offline, and retry the build. MASTER_KEYS is k1: and then the output of openssl rand -base64 32; BOOTSTRAP_TOKEN is the output of openssl rand -hex 32.`,
       );
     if (process.env.CI)
       throw new ExpectedError(

@@ -4,7 +4,7 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { root } from '../../shared/wrangler.mjs';
+import { FOR_DEPLOYMENT, root } from '../../shared/wrangler.mjs';
 
 /** Which deployment of the account the commands act on: production, or another one beside it. */
 export const deployment = process.env.DEPLOYMENT || 'production';
@@ -83,6 +83,7 @@ export function productionConfig(toml, databaseId, publicUrl, commit = '', withS
     ...toml,
     ...(withSaml && { services: [{ binding: 'SAML', service: samlConfig().name }] }),
     main: moved(toml.main),
+    build: { ...toml.build, command: `${toml.build.command} ${FOR_DEPLOYMENT}` },
     alias: Object.fromEntries(Object.entries(toml.alias).map(([name, to]) => [name, moved(to)])),
     assets: { ...toml.assets, directory: moved(toml.assets.directory) },
     vars: { ...toml.vars, PUBLIC_URL: publicUrl, COMMIT: commit },
