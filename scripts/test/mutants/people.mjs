@@ -262,7 +262,7 @@ export const mutants = [
     notice: 'api/scim/connection: SCIM: whom it gives a role or a place decides nothing for a week',
   },
   {
-    name: 'whoever makes a SCIM token is a stranger to those whom it brings in',
+    name: 'a SCIM token without a connection ties nobody to whoever made it',
     tag: 'scim-token-ties-its-maker',
     change: { from: 'yield [by, row.id, row.created_at]', to: 'yield [by, row.id, 0]' },
     notice: 'api/sso/second-person: SCIM: its maker is tied for a week',
