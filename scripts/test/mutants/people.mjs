@@ -262,6 +262,18 @@ export const mutants = [
     notice: 'api/scim/connection: SCIM: whom it gives a role or a place decides nothing for a week',
   },
   {
+    name: 'a SCIM token without a connection ties nobody to whoever made it',
+    tag: 'scim-token-ties-its-maker',
+    change: { from: 'yield [by, row.id, row.created_at]', to: 'yield [by, row.id, 0]' },
+    notice: 'api/sso/second-person: SCIM: its maker is tied for a week',
+  },
+  {
+    name: 'SCIM gives a member without a passkey or a link another address, and ties nobody',
+    tag: 'address-by-scim-ties',
+    change: { from: '? [call.caller.id] : []', to: '? [] : []' },
+    notice: 'api/sso/second-person: SCIM: its maker is tied for a week',
+  },
+  {
     name: 'whom SCIM gave a role decides at once',
     tag: 'scim-gain-ties',
     change: { from: 'withTies(member.connections, by, now)', to: 'member.connections' },

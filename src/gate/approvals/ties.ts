@@ -103,11 +103,22 @@ function* changedBy(core: Rows, members: readonly MemberRow[]): Generator<Tie> {
   }
 }
 
+/**
+ * The ties of whoever made a SCIM token to the token, and so to those whom it brings in. They need no edits
+ * of credentials: a token ties nobody before it writes a member.
+ */
+function* scimMakers(core: Rows): Generator<Tie> {
+  // safety: scim-token-ties-its-maker
+  for (const row of core.rows.within('credential', 'scim'))
+    for (const by of accountableOf(core, row)) yield [by, row.id, row.created_at];
+}
+
 function* recorded(core: Rows): Generator<Tie> {
   const { rows } = core;
   for (const member of rows.within('member', '')) yield* recordedBy(member);
   for (const team of approvingTeams(core)) for (const row of membersOfTeam(core, team)) yield* addedBy(row);
   yield* changedBy(core, rows.within('member', ''));
+  yield* scimMakers(core);
 }
 
 /** The computed ties, by the rows of a gate. */

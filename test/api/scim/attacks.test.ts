@@ -1,7 +1,7 @@
 // A hostile SCIM client, and a hostile holder of other credentials: SCIM touches its own people and teams
 // alone, gives no role, and decides nothing.
 import { describe, expect, it } from 'vitest';
-import type { MemberRow } from '../../../src/db/schema';
+import type { CredentialRow, MemberRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/request/writes';
 import {
   approvalIn,
@@ -379,18 +379,23 @@ describe('SCIM: approvals', () => {
     expect(codeOf(await approve(fresh, approval))[0]).toBe(403);
   });
 
-  slow('SCIM: ties nobody', async () => {
+  slow('SCIM: ties nobody, if its token was made longer ago than ties last', async () => {
     const { o, ann, asked, bob } = await newOffice();
     const idp = await newIdp(o);
     // SCIM touches both who asks and who decides; Ann was resumed eight days ago.
     await change(o.id, (call) => ({
       status: 200,
       data: null,
-      writes: [bob.member.id, ann.member.id].map((id, at) =>
-        revision(call, 'member', call.core.rows.get('member', id) as MemberRow, {
-          connections: [[idp.id, Date.now() - (at ? 8 : 1) * DAY]],
+      writes: [
+        ...[bob.member.id, ann.member.id].map((id, at) =>
+          revision(call, 'member', call.core.rows.get('member', id) as MemberRow, {
+            connections: [[idp.id, Date.now() - (at ? 8 : 1) * DAY]],
+          }),
+        ),
+        revision(call, 'credential', call.core.rows.get('credential', idp.id) as CredentialRow, {
+          created_at: Date.now() - 9 * DAY,
         }),
-      ),
+      ],
     }));
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.read']);

@@ -1,11 +1,18 @@
 // The provider is not a second person: who came by a provider, or was given a role or a place by it, decides
 // nothing for a week; and no approval policy holds a sign-in.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { ApprovalRow, MemberRow, PolicyRow, SsoConnectionRow } from '../../../src/db/schema';
+import type {
+  ApprovalRow,
+  CredentialRow,
+  MemberRow,
+  PolicyRow,
+  SsoConnectionRow,
+} from '../../../src/db/schema';
 import { ineligible } from '../../../src/gate/approvals/approvers';
 import { tiesOf } from '../../../src/gate/approvals/ties';
 import { inCore } from '../../support/gate';
 import { newMember, newTeam, ownerId } from '../../support/people';
+import { newIdp, newUser } from '../../support/scim';
 import { slow } from '../../support/slow';
 import {
   changeConnection,
@@ -185,6 +192,37 @@ describe('single sign-on: a member whom somebody lets another identity sign in a
     expect((await heldBy(o)).status).toBe(201);
     await memberOf(provider, claimsOf(at('bea')));
     expect(codeOf(await owner.o.del(`/members/${bea}/links`))).toEqual([403, 'APPROVAL_REQUIRED']);
+  });
+});
+
+describe('SCIM: a token without a connection', () => {
+  it('SCIM: its maker is tied for a week to whom it makes, resumes or gives another address', async () => {
+    const { o, owner, at } = await connected();
+    const ann = await ownerId(o);
+    const idp = await newIdp(owner.o);
+    const made = (name: string) => newUser(idp, { userName: at(name), emails: [{ value: at(name) }] });
+    const isTied = (to: string) => inCore(o, (core) => tiesOf(core, Date.now()).tied(ann, to));
+    const { id } = await made('eve');
+    const isTiedBy = async (path: string, ...values: unknown[]) => {
+      await inCore(o, ({ rows }) =>
+        rows.put('member', { ...(rows.get('member', id) as MemberRow), connections: [] }),
+      );
+      const before = await isTied(id);
+      for (const value of values)
+        expect((await idp.patch(`/Users/${id}`, { op: 'replace', path, value })).status).toBe(200);
+      return [before, await isTied(id)];
+    };
+    expect(await isTied(id)).toBe(true);
+    expect(await isTiedBy('active', false, true)).toEqual([false, true]);
+    expect(await isTiedBy('emails', [{ value: at('other') }])).toEqual([false, true]);
+    expect(await isTiedBy('displayName', 'Eve')).toEqual([false, false]);
+    await inCore(o, ({ rows }) =>
+      rows.put('credential', {
+        ...(rows.get('credential', idp.id) as CredentialRow),
+        created_at: Date.now() - 8 * DAY,
+      }),
+    );
+    expect(await isTied((await made('bea')).id)).toBe(false);
   });
 });
 

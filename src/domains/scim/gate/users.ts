@@ -294,6 +294,10 @@ function activityOf(call: Call<unknown>, row: MemberRow, active: boolean | undef
   return null;
 }
 
+/** Whether whoever has a member's address is the member: nothing else tells who signs in. */
+const isByAddress = ({ rows }: Core, { id }: MemberRow): boolean =>
+  rows.within('passkey', id).length === 0 && rows.within('sso_link', id).length === 0;
+
 interface UpdateInput {
   change: UserChange;
   end_credentials: boolean;
@@ -317,7 +321,10 @@ export const updateUser: Operation<UpdateInput> = {
       if (moved && isRefusal(moved)) return moved;
       const [put, ...sessions] = moved ?? [];
       const state = (put?.row as MemberRow | undefined) ?? row;
-      const { suspended_at, suspended_by, resumed_at, connections } = state;
+      const { suspended_at, suspended_by, resumed_at } = state;
+      // safety: address-by-scim-ties
+      const by = 'email' in details && isByAddress(call.core, row) ? [call.caller.id] : [];
+      const connections = withTies(state.connections, by, now);
       const { enrolment_hash, enrolment_made_at, enrolment_ends_at } = state;
       const after = revision(call, 'member', row, {
         ...details,
