@@ -135,6 +135,29 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     ann.said.length = 0;
   });
 
+  it('a promotion deletes what the source does not have only if the member chooses that', async () => {
+    const { page, go, api } = ann;
+    const at = (environment: string, name: string) =>
+      api('POST', '/secrets', { name, environment, type: 'generic', value: 'x' });
+    await at('staging', 'PRUNE_NEW');
+    await at('production', 'PRUNE_OLD');
+    await at('production', 'PRUNE_KEPT');
+    await go('/secrets/compare?left=staging&right=production&prefix=PRUNE_', 'Compare environments');
+    await page.getByLabel('Select PRUNE_NEW').check();
+    await page.getByLabel('Select PRUNE_OLD').check();
+    await page.getByRole('button', { name: 'Promote to production' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Promote 1 secret', exact: true }).waitFor();
+    await dialog.getByRole('checkbox', { name: 'Delete what staging does not have' }).focus();
+    await page.keyboard.press('Space');
+    await dialog.getByRole('button', { name: 'Promote 1 secret, delete 1 secret' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('1 secret promoted to production').waitFor();
+    const { data } = await api('GET', '/secrets?environment=production&prefix=PRUNE_');
+    expect(data.map(({ name }: { name: string }) => name).sort()).toEqual(['PRUNE_KEPT', 'PRUNE_NEW']);
+    expectQuiet(ann);
+  });
+
   slow('a change by another client appears without a reload', async () => {
     const { page, go, api } = ann;
     await go('/secrets', 'Secrets');
