@@ -158,6 +158,31 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
+  it('what was done can be undone from its message, and not over a change by somebody else', async () => {
+    const { page, go, api } = ann;
+    const { id } = await api('POST', '/secrets', { name: 'UNDONE', type: 'generic', value: 'x' });
+    await go(`/secrets/${id}`, 'UNDONE');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete secret' }).click();
+    const undo = page.getByRole('button', { name: 'Undo' });
+    await undo.focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('UNDONE restored').waitFor();
+    expect((await api('GET', `/secrets?id=${id}`)).data[0].status).toBe('active');
+    const hook = await api('POST', '/webhooks', { url: 'https://hooks.example.com/a', events: '*' });
+    await go(`/webhooks/${hook.id}`, hook.url);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Disable' }).click();
+    await page.getByRole('button', { name: 'Disable webhook' }).click();
+    await undo.waitFor();
+    await api('PATCH', `/webhooks/${hook.id}`, { description: 'by somebody else' });
+    await undo.click();
+    await page.locator('.toast').filter({ hasText: 'changed' }).waitFor();
+    expect((await api('GET', `/webhooks/${hook.id}`)).enabled).toBe(false);
+    ann.said.length = 0;
+  });
+
   slow('a change by another client appears without a reload', async () => {
     const { page, go, api } = ann;
     await go('/secrets', 'Secrets');
