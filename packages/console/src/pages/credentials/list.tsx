@@ -1,5 +1,5 @@
-// The credentials of each kind, with their risks. Invariant: filters and orders apply to the whole list, so it
-// is read to its end for them.
+// The credentials of each kind, with their risks. Invariant: filters and orders apply to the whole list, so
+// it is read to its end for them.
 import { useEffect, useState } from 'preact/hooks';
 import '../../styles/access.css';
 import { useList } from '../../api';
