@@ -135,6 +135,54 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     ann.said.length = 0;
   });
 
+  it('a promotion deletes what the source does not have only if the member chooses that', async () => {
+    const { page, go, api } = ann;
+    const at = (environment: string, name: string) =>
+      api('POST', '/secrets', { name, environment, type: 'generic', value: 'x' });
+    await at('staging', 'PRUNE_NEW');
+    await at('production', 'PRUNE_OLD');
+    await at('production', 'PRUNE_KEPT');
+    await go('/secrets/compare?left=staging&right=production&prefix=PRUNE_', 'Compare environments');
+    await page.getByLabel('Select PRUNE_NEW').check();
+    await page.getByLabel('Select PRUNE_OLD').check();
+    await page.getByRole('button', { name: 'Promote to production' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Promote 1 secret', exact: true }).waitFor();
+    await dialog.getByRole('checkbox', { name: 'Delete what staging does not have' }).focus();
+    await page.keyboard.press('Space');
+    await dialog.getByRole('button', { name: 'Promote 1 secret, delete 1 secret' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('1 secret promoted to production').waitFor();
+    const { data } = await api('GET', '/secrets?environment=production&prefix=PRUNE_');
+    expect(data.map(({ name }: { name: string }) => name).sort()).toEqual(['PRUNE_KEPT', 'PRUNE_NEW']);
+    expectQuiet(ann);
+  });
+
+  it('what was done can be undone from its message, and not over a change by somebody else', async () => {
+    const { page, go, api } = ann;
+    const { id } = await api('POST', '/secrets', { name: 'UNDONE', type: 'generic', value: 'x' });
+    await go(`/secrets/${id}`, 'UNDONE');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete secret' }).click();
+    const undo = page.getByRole('button', { name: 'Undo' });
+    await undo.focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('UNDONE restored').waitFor();
+    expect((await api('GET', `/secrets?id=${id}`)).data[0].status).toBe('active');
+    const hook = await api('POST', '/webhooks', { url: 'https://hooks.example.com/a', events: '*' });
+    await go(`/webhooks/${hook.id}`, hook.url);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Disable' }).click();
+    await page.getByRole('button', { name: 'Disable webhook' }).click();
+    await undo.waitFor();
+    await api('PATCH', `/webhooks/${hook.id}`, { description: 'by somebody else' });
+    await undo.click();
+    await page.locator('.toast').filter({ hasText: 'changed' }).waitFor();
+    expect((await api('GET', `/webhooks/${hook.id}`)).enabled).toBe(false);
+    ann.said.length = 0;
+  });
+
   slow('a change by another client appears without a reload', async () => {
     const { page, go, api } = ann;
     await go('/secrets', 'Secrets');

@@ -9,9 +9,18 @@ import { BASE } from '../router';
 
 const store = toast.createStore({ placement: 'bottom-end', overlap: false, max: 4 });
 
-/** Shows a success message. */
-export const tell = (title: string, description?: string): void => {
-  store.create({ title, description, type: 'success', duration: 5000 });
+/**
+ * Shows a success message.
+ * @param undo takes the change back, if it can be; offered while the message is shown
+ */
+export const tell = (title: string, description?: string, undo?: () => Promise<unknown>): void => {
+  store.create({
+    title,
+    description,
+    type: 'success',
+    duration: undo ? 12_000 : 5000,
+    meta: { undo },
+  });
 };
 
 /** Shows what the member has to do themselves. */
@@ -41,6 +50,12 @@ export function report(error: unknown): void {
   store.create({ title, description: help, type: 'error', duration: 12_000, meta: { docs } });
 }
 
+interface Meta {
+  docs?: string;
+  words?: string;
+  undo?: () => Promise<unknown>;
+}
+
 function Toast({
   actor,
   index,
@@ -52,7 +67,12 @@ function Toast({
 }) {
   const service = useMachine(toast.machine, { ...actor, parent, index });
   const api = toast.connect(service, normalizeProps);
-  const { docs, words = 'About this error' } = (actor.meta ?? {}) as { docs?: string; words?: string };
+  const { docs, words = 'About this error', undo } = (actor.meta ?? {}) as Meta;
+  // The message goes first, so that a second press takes nothing back.
+  const takeBack = () => {
+    api.dismiss();
+    undo?.().catch(report);
+  };
   return (
     <div {...api.getRootProps()} class="toast">
       <div>
@@ -70,6 +90,11 @@ function Toast({
           </p>
         )}
       </div>
+      {undo && (
+        <button type="button" class="button plain small" onClick={takeBack}>
+          Undo
+        </button>
+      )}
       <button type="button" class="button quiet icon small" aria-label="Close message" onClick={api.dismiss}>
         <X size={16} />
       </button>

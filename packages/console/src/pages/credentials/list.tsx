@@ -1,6 +1,7 @@
-// The credentials of each kind, with their risks. Invariant: filters and orders apply to the whole list, so it
-// is read to its end for them.
+// The credentials of each kind, with their risks. Invariant: filters and orders apply to the whole list, so
+// it is read to its end for them.
 import { useEffect, useState } from 'preact/hooks';
+import '../../styles/access.css';
 import { useList } from '../../api';
 import { may } from '../../may';
 import { useParameter } from '../../router';
@@ -13,7 +14,7 @@ import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
 import { NewCredential } from './create';
 import { type Credential, type Kind, kinds, nameOf, readPage, type Status, statusOf } from './kinds';
-import { filtered, RISKS, risksOf, SORTS } from './risks';
+import { CHIPS, filtered, RISKS, risksOf, SORTS } from './risks';
 import { TrustForm } from './trust';
 
 const tones: Record<Status, Tone> = { active: 'good', expired: 'warn', revoked: 'bad' };
@@ -32,10 +33,15 @@ export const placeOf = ({ kind, environments, secrets }: Credential): string =>
         .join(' · ');
 
 const Risks = ({ row }: { row: Credential }) => (
-  <span class="truncate">
+  <span
+    class="truncate chips"
+    title={risksOf(row)
+      .map((risk) => RISKS[risk])
+      .join(', ')}
+  >
     {risksOf(row).map((risk) => (
       <Badge key={risk} tone="warn">
-        {RISKS[risk]}
+        {CHIPS[risk]}
       </Badge>
     ))}
   </span>
@@ -57,7 +63,7 @@ const columns: Column<Credential>[] = [
     ),
   },
   { label: 'Status', width: '5.5rem', cell: (row) => <CredentialStatus credential={row} /> },
-  { label: 'Risks', width: 'minmax(8rem, 0.9fr)', wide: true, cell: (row) => <Risks row={row} /> },
+  { label: 'Risks', width: '12.5rem', wide: true, cell: (row) => <Risks row={row} /> },
   {
     label: 'Scopes',
     width: 'minmax(9rem, 1fr)',

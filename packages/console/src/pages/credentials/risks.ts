@@ -9,6 +9,9 @@ export const RISKS: Record<Risk, string> = {
   unused: 'unused for 90 days',
 };
 
+/** The same in the width of a column. */
+export const CHIPS: Record<Risk, string> = { no_expiry: 'no expiry', everything: '*', unused: 'unused' };
+
 const UNUSED_MS = 90 * 86_400_000;
 
 /** Since when it is unused. */

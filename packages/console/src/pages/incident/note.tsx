@@ -1,14 +1,24 @@
-// The dialog that closes an incident, or changes its note.
+// The dialog that closes an incident, or changes its note; and how to open an incident again.
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
-import { summaryOf, useEdit } from '../../seen';
+import { change, summaryOf, useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { tell } from '../../ui/toast';
-import type { IncidentReport } from './data';
+import type { Incident, IncidentReport } from './data';
 
 type Status = IncidentReport['status'];
+
+export async function openAgain(incident: Incident): Promise<void> {
+  await change(incident, (header) =>
+    vault().api.PATCH('/orgs/{org_id}/incidents/{id}', {
+      ...at(incident.id, header),
+      body: { status: 'open' },
+    }),
+  );
+  await forget('incidents');
+}
 
 export function NoteDialog({
   incident,
@@ -26,11 +36,12 @@ export function NoteDialog({
   const [closes] = useState(status !== incident.status);
   const patch = { ...(closes && { status }), ...(!isSame && { note: draft.note || null }) };
   const save = async () => {
-    await changing((header) =>
+    const { data } = await changing((header) =>
       vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: patch }),
     );
     await forget('incidents');
-    tell(closes ? 'Incident closed' : 'Note saved');
+    if (closes) tell('Incident closed', undefined, () => openAgain(data));
+    else tell('Note saved');
     onClose();
   };
   return (

@@ -1,29 +1,18 @@
 // One incident: what was contained, what it did, which secrets still need a new value, and what was done.
 // Invariant: everything comes from the service, so the page survives a reload.
 import { useState } from 'preact/hooks';
-import { at, forget, vault } from '../../api';
 import { may } from '../../may';
 import { Who } from '../../people';
-import { change, summaryOf } from '../../seen';
+import { summaryOf } from '../../seen';
 import { Button } from '../../ui/button';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Facts, Id, PageHead, Time } from '../../ui/parts';
 import { type IncidentReport, useIncident } from './data';
 import { IncidentStatus, titleOf } from './incident';
-import { NoteDialog } from './note';
+import { NoteDialog, openAgain } from './note';
 import { Recent } from './panic';
 import { Deeds, Part, Revoked, Rotation } from './report';
 import './incident.css';
-
-const openAgain = async (incident: IncidentReport): Promise<void> => {
-  await change(summaryOf(incident), (header) =>
-    vault().api.PATCH('/orgs/{org_id}/incidents/{id}', {
-      ...at(incident.id, header),
-      body: { status: 'open' },
-    }),
-  );
-  await forget('incidents');
-};
 
 /** What a step of the timeline says. */
 const STEPS: Record<string, string> = {
@@ -95,7 +84,7 @@ export default function IncidentPage({ params: { id = '' } }: { params: Record<s
             {status === 'open' ? (
               <Button onPress={() => setAsking('closed')}>Close incident…</Button>
             ) : (
-              <Button onPress={() => openAgain(incident)}>Open again</Button>
+              <Button onPress={() => openAgain(summaryOf(incident))}>Open again</Button>
             )}
           </>
         )}

@@ -26,11 +26,13 @@ const whyDisabled: Record<string, string> = {
 };
 
 async function setEnabled(webhook: Webhook, enabled: boolean, changing: Changing): Promise<void> {
-  await changing((header) =>
+  const { data } = await changing((header) =>
     vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: { enabled } }),
   );
   await forget('webhooks');
-  tell(enabled ? 'Webhook enabled' : 'Webhook disabled');
+  tell(enabled ? 'Webhook enabled' : 'Webhook disabled', undefined, () =>
+    setEnabled(data, !enabled, (call) => change(data, call)),
+  );
 }
 
 function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: () => void }) {

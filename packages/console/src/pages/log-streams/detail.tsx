@@ -26,11 +26,13 @@ const whyDisabled: Record<string, string> = {
 };
 
 async function setEnabled(stream: LogStream, enabled: boolean, changing: Changing): Promise<void> {
-  await changing((header) =>
+  const { data } = await changing((header) =>
     vault().api.PATCH('/orgs/{org_id}/log-streams/{id}', { ...at(stream.id, header), body: { enabled } }),
   );
   await forget('log-streams');
-  tell(enabled ? 'Log stream enabled' : 'Log stream disabled');
+  tell(enabled ? 'Log stream enabled' : 'Log stream disabled', undefined, () =>
+    setEnabled(data, !enabled, (call) => change(data, call)),
+  );
 }
 
 function Doings({ stream, doing, end }: { stream: LogStream; doing: Doing; end: () => void }) {

@@ -21,6 +21,14 @@ import { appliesWhere, isApproving, isNaming, kindLeads, operationWords, type Po
 import '../../styles/access.css';
 import { counted } from '../../counted';
 
+async function enable(policy: Policy): Promise<void> {
+  await change(policy, (header) =>
+    vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body: { enabled: true } }),
+  );
+  await forget('policies');
+  tell(`${policy.name} enabled`);
+}
+
 type Violation = components['schemas']['PolicyViolation'];
 
 function Violations({ policy }: { policy: Policy }) {
@@ -114,12 +122,15 @@ function Asking({
   const changing = useChange(policy);
   const act = async () => {
     const { api } = vault();
-    if (asking === 'off')
-      await changing((header) =>
+    if (asking === 'off') {
+      const { data } = await changing((header) =>
         api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body: { enabled: false } }),
       );
-    else await changing((header) => api.DELETE('/orgs/{org_id}/policies/{id}', at(policy.id, header)));
-    tell(asking === 'off' ? `${policy.name} disabled` : `${policy.name} deleted`);
+      tell(`${policy.name} disabled`, undefined, () => enable(data));
+    } else {
+      await changing((header) => api.DELETE('/orgs/{org_id}/policies/{id}', at(policy.id, header)));
+      tell(`${policy.name} deleted`);
+    }
     if (asking === 'delete') go('/policies');
     forgetGone('policies', 'approvals');
   };
@@ -160,13 +171,6 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
     return <Missing what="policy" list={['/policies', 'Policies']} error={error} onRetry={refetch} />;
   if (isPending || !policy) return <LoadingPage />;
   const end = () => setDoing(null);
-  const switchOn = async () => {
-    await change(policy, (header) =>
-      vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(id, header), body: { enabled: true } }),
-    );
-    await forget('policies');
-    tell(`${policy.name} enabled`);
-  };
   return (
     <>
       <Crumbs places={[['/policies', 'Policies']]} />
@@ -185,7 +189,7 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
             {policy.enabled ? (
               <Button onPress={() => setDoing('off')}>Disable</Button>
             ) : (
-              <Button kind="primary" onPress={switchOn}>
+              <Button kind="primary" onPress={() => enable(policy)}>
                 Enable
               </Button>
             )}

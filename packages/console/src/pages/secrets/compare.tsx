@@ -108,15 +108,15 @@ const inWords = (row: Compared, from: string, slugs: string[]): string =>
     })
     .join(', ');
 
-/** The chosen names of one pair of environments. */
-function useNames(from: string, to: string) {
+/** The chosen names of one pair of environments; what only the target has, to delete it there. */
+function useNames(from: string, to: string, mayDelete: boolean) {
   const pair = `${from} ${to}`;
   const [kept, setKept] = useState({ pair, names: new Set<string>() });
   const names = kept.pair === pair ? kept.names : new Set<string>();
   const choosing: Choosing<Compared> = {
     nameOf: (row) => {
       const kind = kindOf(row, from, to);
-      return kind && kind !== 'same' && kind !== 'extra' ? row.name : null;
+      return kind && kind !== 'same' && (mayDelete || kind !== 'extra') ? row.name : null;
     },
     isChosen: ({ name }) => names.has(name),
     choose: (rows, isChosen) => {
@@ -138,9 +138,12 @@ function Matrix({ from, to, slugs }: MatrixProps) {
   const [prefix, setPrefix] = useParameter('prefix');
   const [all, setAll] = useParameter('all');
   const [isPromoting, setPromoting] = useState(false);
-  const { names, choosing, clear } = useNames(from, to);
+  const { names, choosing, clear } = useNames(from, to, may('secrets:delete', to));
   const list = useMatrix(from, slugs, useSettled(prefix), all !== '');
   const others = [to, ...slugs.filter((slug) => slug !== from && slug !== to)];
+  const extra = list.rows
+    .filter((row) => names.includes(row.name) && kindOf(row, from, to) === 'extra')
+    .map(({ name }) => name);
   const mayPromote = may('secrets:read', from) && may('secrets:write', to);
   return (
     <>
@@ -203,7 +206,14 @@ function Matrix({ from, to, slugs }: MatrixProps) {
         </section>
       )}
       {isPromoting && (
-        <Promotion from={from} to={to} names={names} onDone={clear} onClose={() => setPromoting(false)} />
+        <Promotion
+          from={from}
+          to={to}
+          names={names}
+          extra={extra}
+          onDone={clear}
+          onClose={() => setPromoting(false)}
+        />
       )}
     </>
   );

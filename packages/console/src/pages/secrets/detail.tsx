@@ -160,6 +160,12 @@ function Overview({ secret, onEdit, onRotate }: OverviewProps) {
   );
 }
 
+async function restore({ id, name }: Secret): Promise<void> {
+  await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(id));
+  await forget('secrets');
+  tell(`${name} restored`);
+}
+
 function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () => void }) {
   const [, go] = useLocation();
   const remove = async (permanent: boolean, changing: Changing) => {
@@ -169,10 +175,8 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
       }),
     );
     await forget('secrets');
-    tell(
-      permanent ? `${secret.name} destroyed` : `${secret.name} deleted`,
-      permanent ? undefined : 'You can restore it for 7 days.',
-    );
+    if (permanent) tell(`${secret.name} destroyed`);
+    else tell(`${secret.name} deleted`, 'You can restore it for 7 days.', () => restore(secret));
     if (permanent) go(`/secrets?environment=${secret.environment}`);
   };
   if (doing === 'edit') return <EditSecret secret={secret} onClose={end} />;
@@ -220,16 +224,11 @@ function Actions({ secret, begin }: { secret: Secret; begin: (doing: Doing) => v
   const { id } = secret;
   const allowed = allows(secret);
   const isDeleted = secret.status === 'deleted';
-  const restore = async () => {
-    await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(id));
-    await forget('secrets');
-    tell(`${secret.name} restored`);
-  };
   return (
     <>
       {isDeleted ? (
         allowed('secrets:write') && (
-          <Button kind="primary" onPress={restore}>
+          <Button kind="primary" onPress={() => restore(secret)}>
             Restore
           </Button>
         )

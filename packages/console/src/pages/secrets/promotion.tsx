@@ -7,6 +7,7 @@ import { counted } from '../../counted';
 import type { Header } from '../../seen';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
+import { Checkbox } from '../../ui/field';
 import { Skeleton } from '../../ui/parts';
 import { Refusal } from '../../ui/refusal';
 import { tell } from '../../ui/toast';
@@ -20,6 +21,8 @@ interface PromotionProps {
   from: string;
   to: string;
   names: string[];
+  /** Those of the names that the source does not have. They are deleted if the member wants it. */
+  extra: string[];
   onDone: () => void;
   onClose: () => void;
 }
@@ -38,26 +41,41 @@ function Names({ label, names }: { label: string; names: string[] }) {
   );
 }
 
-export function Promotion({ from, to, names, onDone, onClose }: PromotionProps) {
+export function Promotion({ from, to, names, extra, onDone, onClose }: PromotionProps) {
+  const [prune, setPrune] = useState(extra.length === names.length);
+  const wanted = prune ? names : names.filter((name) => !extra.includes(name));
   const [seen, setSeen] = useState<{ promoted: Promoted; tag: string } | null>(null);
   const [error, setError] = useState<unknown>(null);
   const ask = (dryRun: boolean, header?: Header) =>
     vault().api.POST('/orgs/{org_id}/environments/{environment}/promote', {
       params: { path: { ...here(), environment: to }, header },
-      body: { from, names, dryRun },
+      body: { from, names: wanted, prune, dryRun },
     });
-  const look = () =>
+  const look = (isShown = () => true) =>
     ask(true).then(
-      ({ data, response }) => setSeen({ promoted: data, tag: response.headers.get('ETag') ?? '' }),
-      setError,
+      ({ data, response }) =>
+        isShown() && setSeen({ promoted: data, tag: response.headers.get('ETag') ?? '' }),
+      (refused) => isShown() && setError(refused),
     );
-  useEffect(() => void look(), []);
+  // A dry run of another choice is not what is promoted.
+  useEffect(() => {
+    let isShown = true;
+    setSeen(null);
+    setError(null);
+    if (wanted.length) void look(() => isShown);
+    return () => {
+      isShown = false;
+    };
+  }, [prune]);
   const promote = async (tag: string) => {
     setError(null);
     try {
       const { data } = await ask(false, { 'If-Match': tag });
       await forget('secrets');
-      tell(`${counted(data.created.length + data.updated.length, 'secret')} promoted to ${to}`);
+      tell(
+        `${counted(data.created.length + data.updated.length, 'secret')} promoted to ${to}`,
+        data.removed.length ? `${counted(data.removed.length, 'secret')} deleted.` : undefined,
+      );
       onDone();
       onClose();
     } catch (refused) {
@@ -65,12 +83,24 @@ export function Promotion({ from, to, names, onDone, onClose }: PromotionProps) 
       if (refused instanceof VaultError && refused.code === 'VERSION_CONFLICT') await look();
     }
   };
-  const { created = [], updated = [], unchanged = [] } = seen?.promoted ?? {};
+  const { created = [], updated = [], unchanged = [], removed = [] } = seen?.promoted ?? {};
   const count = created.length + updated.length;
+  const action = [
+    count > 0 && `Promote ${counted(count, 'secret')}`,
+    removed.length > 0 && `delete ${counted(removed.length, 'secret')}`,
+  ].filter(Boolean);
   return (
     <Dialog title={`Promote from ${from} to ${to}`} onClose={onClose}>
       <div class="stack">
-        {!seen && !error && <Skeleton rows={3} />}
+        {extra.length > 0 && (
+          <Checkbox
+            label={`Delete what ${from} does not have`}
+            hint={`${counted(extra.length, 'selected secret')} of ${to}. Programs that read them there will fail.`}
+            checked={prune}
+            onChecked={setPrune}
+          />
+        )}
+        {!seen && !error && wanted.length > 0 && <Skeleton rows={3} />}
         {seen && (
           <>
             <p>
@@ -80,14 +110,19 @@ export function Promotion({ from, to, names, onDone, onClose }: PromotionProps) 
             <Names label="Created" names={created} />
             <Names label="New version" names={updated} />
             <Names label="Same already" names={unchanged} />
+            <Names label="Deleted" names={removed} />
           </>
         )}
         <Refusal error={error} />
       </div>
       <footer class="dialog-foot">
         <Button onPress={onClose}>Cancel</Button>
-        <Button kind="primary" disabled={!seen || !count} onPress={() => promote(seen?.tag ?? '')}>
-          Promote {counted(count, 'secret')}
+        <Button
+          kind={removed.length ? 'danger' : 'primary'}
+          disabled={!seen || !action.length}
+          onPress={() => promote(seen?.tag ?? '')}
+        >
+          {action.join(', ').replace(/^d/, 'D') || `Promote ${counted(0, 'secret')}`}
         </Button>
       </footer>
     </Dialog>
