@@ -233,6 +233,8 @@ export const mutants = [
   },
   ...checks({
     'scim-token-of-known-connection': 'api/scim/connection: SCIM: names its connection, which has to exist',
+    'scim-text-printable': 'api/scim/attacks: SCIM: no name or address holds characters',
+    'scim-name-printable': 'api/scim/attacks: SCIM: no name or address holds characters',
     'filter-depth-bounded':
       'api/scim/attacks: SCIM: filters, paths and bodies that are malformed, deep or huge are 400',
     'filter-terms-bounded':

@@ -194,7 +194,7 @@ export async function resultOf(context: RenderContext, scanning: Scanning, part:
   return {
     id: scanning.id,
     findings: findings.slice(0, MOST_FINDINGS).map(({ file: _, at: __, ...shown }): Located => shown),
-    truncated: scanning.truncated || isCut || findings.length > MOST_FINDINGS,
+    truncated: scanning.truncated || isCut || part.isCut === true || findings.length > MOST_FINDINGS,
   };
 }
 

@@ -3,6 +3,7 @@
 // dropped, also a key such as __proto__; every attribute of ours is a single value, so a PATCH needs no
 // current state. Filters have terms of `eq` joined by `and`, in parentheses of a bounded depth.
 import type { Refusal } from '../../errors';
+import { isPrintable, printable } from '../../text';
 import { badRequest } from './problems';
 
 /** Changes of a user: what is absent stays, null clears. */
@@ -58,9 +59,26 @@ function textOf(value: unknown, name: string): string | Refusal {
       );
 }
 
+/** A text that members and approvers see. */
+function shownOf(value: unknown, name: string): string | Refusal {
+  const text = textOf(value, name);
+  // safety: scim-text-printable
+  if (!isRefusal(text) && !isPrintable(text))
+    return badRequest('invalidValue', `${name} must not have format or line-separator characters.`);
+  return text;
+}
+
 /** Null and an empty text clear an attribute. */
 const optional = (value: unknown, name: string): string | null | Refusal =>
   value === null || value === '' ? null : textOf(value, name);
+
+/** A part of a person's name, as single sign-on takes it: without characters that pages do not show. */
+function personOf(value: unknown, name: string): string | null | Refusal {
+  const text = optional(value, name);
+  // safety: scim-name-printable
+  if (typeof text === 'string') return printable(text, MOST_TEXT).trim() || null;
+  return text;
+}
 
 /** Entra sends "False". */
 function booleanOf(value: unknown): boolean | Refusal {
@@ -74,7 +92,7 @@ function booleanOf(value: unknown): boolean | Refusal {
 const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+\.[^\s@"(),:;<>[\\\]]+$/;
 
 function emailOf(value: unknown): string | Refusal {
-  const text = textOf(value, 'The email address');
+  const text = shownOf(value, 'The email address');
   return isRefusal(text) || EMAIL.test(text)
     ? text
     : badRequest('invalidValue', 'emails must have an email address.');
@@ -104,10 +122,10 @@ function takeUser(change: UserChange, path: string, value: unknown): Refusal | n
     change[key] = read;
     return null;
   };
-  if (path === 'username') return put('user_name', textOf(value, 'userName'));
+  if (path === 'username') return put('user_name', shownOf(value, 'userName'));
   if (path === 'externalid') return put('external_id', optional(value, 'externalId'));
   if (path === 'active') return put('active', booleanOf(value));
-  if (Object.hasOwn(IS_NAME, path)) return put(IS_NAME[path as keyof typeof IS_NAME], optional(value, path));
+  if (Object.hasOwn(IS_NAME, path)) return put(IS_NAME[path as keyof typeof IS_NAME], personOf(value, path));
   if (EMAILS.test(path)) {
     const address = addressIn(value);
     return address === undefined ? null : put('email', emailOf(address));
@@ -223,7 +241,7 @@ function takeGroup(change: GroupChange, op: MembersStep['op'], path: string, val
     return null;
   }
   if (path === 'displayname') {
-    const text = textOf(value, 'displayName');
+    const text = shownOf(value, 'displayName');
     if (isRefusal(text)) return text;
     change.display = text;
   }

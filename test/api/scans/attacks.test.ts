@@ -6,6 +6,7 @@ import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { PATTERNS } from '../../support/largest';
 import { slow } from '../../support/slow';
+import { plant } from '../../support/work';
 import { codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -153,5 +154,18 @@ describe('scan: cost', () => {
     await newSecret(o, { name: 'A', value: VALUE });
     const { json } = await o.post('/scans', { text: `${`${AWS}\n`.repeat(1200)}${VALUE}` });
     expect([json.findings.length, json.truncated]).toEqual([1000, true]);
+  });
+
+  it('more secrets than are listed have a value: the first 1,000, and that there are more', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A', value: VALUE });
+    const ask = async () => {
+      const { json } = await o.post('/scans', { text: VALUE });
+      return [json.findings.length, json.truncated];
+    };
+    await plant(o, id, 999);
+    expect(await ask()).toEqual([1000, false]);
+    await plant(o, id, 1000);
+    expect(await ask()).toEqual([1000, true]);
   });
 });

@@ -171,6 +171,20 @@ describe('SCIM: members', () => {
     expect(long.json.displayName).toBe(`${'x'.repeat(99)}\ufffd`);
   });
 
+  it('SCIM: no name or address holds characters that pages do not show', async () => {
+    const o = await newOrg();
+    const idp = await newIdp(o);
+    const { json } = await idp.post('/Users', person({ displayName: 'Ad\u200bmin\u202e (evil' }));
+    expect(json.displayName).toBe('Admin (evil');
+    expect((await o.get(`/members/${json.id}`)).json.name).toBe('Admin (evil');
+    await idp.patch(`/Users/${json.id}`, { op: 'replace', value: { displayName: '\u2066' } });
+    expect((await o.get(`/members/${json.id}`)).json.name).not.toContain('\u2066');
+    const email = 'a\u202eb@example.com';
+    for (const fields of [{ userName: email }, { emails: [{ value: email, primary: true }] }])
+      expect((await idp.post('/Users', person(fields))).status).toBe(400);
+    expect((await idp.post('/Groups', { displayName: 'ops\u200b' })).status).toBe(400);
+  });
+
   it('SCIM: an owner without a passkey is not the one who remains', async () => {
     const { o, member } = await signIn(await newOrg(), 'owner');
     const idp = await newIdp(o);

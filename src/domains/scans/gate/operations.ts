@@ -27,9 +27,9 @@ function secretsWith(
   call: Call<ScanInput>,
   fingerprints: readonly string[],
   now: number,
-): ScanPart['secrets'] {
+): Pick<ScanPart, 'secrets' | 'isCut'> {
   const { core, caller } = call;
-  const found: ScanPart['secrets'] = {};
+  const secrets: ScanPart['secrets'] = {};
   const steps = stepsFor(caller, ['secrets:read'], MOST_STEPS);
   let count = 0;
   for (const { id, environment, name, fingerprint } of core.rows.withFingerprints(fingerprints)) {
@@ -43,13 +43,14 @@ function secretsWith(
     if (!row || readableVersion(row, row.version, now) !== null) continue;
     // safety: scan-is-no-way-around-approval
     if (mayReveal(call, row).isHeld) continue;
-    found[fingerprint] = [
-      ...(found[fingerprint] ?? []),
+    // safety: scan-cut-is-said
+    if (++count > MOST_SECRETS) return { secrets, isCut: true };
+    secrets[fingerprint] = [
+      ...(secrets[fingerprint] ?? []),
       { id, name, environment: slugOf(core, environment) },
     ];
-    if (++count >= MOST_SECRETS) break;
   }
-  return found;
+  return { secrets, isCut: false };
 }
 
 /** What is known about tokens of this organisation. */
@@ -132,13 +133,13 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   // The Worker scans only for admitted callers, so the work counts against their rate limit.
   // safety: scan-after-admission
   if (input.fingerprints === null) return wants('value', {});
-  const secrets = secretsWith(call, input.fingerprints, now);
+  const { secrets, isCut } = secretsWith(call, input.fingerprints, now);
   const tokens = tokensOf(call, input.tokens, now);
   const ids = Object.values(secrets).flatMap((all) => all.map(({ id }) => id));
   // The Worker computes places only for digests that are values.
   if (ids.length && input.places === null) return wants('value', { fingerprints: Object.keys(secrets) });
   return {
-    ...ok({ tokens, secrets } satisfies ScanPart, { status: 201 }),
+    ...ok({ tokens, secrets, isCut } satisfies ScanPart, { status: 201 }),
     audit: { findings: { known: input.known, tokens: tokens.length, secrets: ids.length } },
     events: leaksOf(call, secrets, now),
   };
