@@ -7007,7 +7007,7 @@ export interface components {
         };
         Event: {
             /**
-             * @description The number of the event in its organisation. Numbers have no gaps.
+             * @description The number of the event in its organisation. Numbers have gaps only where events were altered in storage.
              * @example 42
              */
             sequence: number;

@@ -47,9 +47,10 @@ export const EventsQuery = z.strictObject({
 
 export const Event = z
   .object({
-    sequence: z
-      .int()
-      .openapi({ description: 'The number of the event in its organisation. Numbers have no gaps.' }),
+    sequence: z.int().openapi({
+      description:
+        'The number of the event in its organisation. Numbers have gaps only where events were altered in storage.',
+    }),
     id: z.string(),
     type: z.enum(eventTypes),
     timestamp: Time,
