@@ -47,11 +47,18 @@ export const readReply = ({ budget = null, rate_limit = budget, ...reply }: Sent
 /** Columns that a 0.5.0 Worker does not know. It accepts the MAC of a row that lacks them. */
 const SINCE_0_5_0 = { secret: ['binary', 'unlabelled'], version: ['binary', 'request_token'] } as const;
 
+/** Rows as they are sent, as long as the rows are kept: a read makes none anew. */
+const sent = new WeakMap<object, object>();
+
 /** A row without those of the columns that are null. */
-function withoutNull<Row extends object>(row: Row, columns: readonly (keyof Row)[]): Row {
-  const kept = { ...row };
-  for (const column of columns) if (kept[column] === null) delete kept[column];
-  return kept;
+function withoutNull<Row extends object>(row: Row, columns: readonly (keyof Row & string)[]): Row {
+  const known = sent.get(row);
+  if (known) return known as Row;
+  const isKept = ([name, value]: [string, unknown]) =>
+    value !== null || !(columns as readonly string[]).includes(name);
+  const made = Object.fromEntries(Object.entries(row).filter(isKept)) as Row;
+  sent.set(row, made);
+  return made;
 }
 
 /** A secret and a version for a Worker, which verifies their MACs. */
