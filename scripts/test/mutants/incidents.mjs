@@ -212,11 +212,16 @@ export const mutants = [
     'scan-within-reach': 'api/scans/scans: a secret that the caller may not read is not reported',
     'scan-active-only': 'api/scans/scans: only current ones of 8 characters or more, of active secrets',
     'scan-is-no-way-around-approval': 'api/scans/scans: a secret whose read needs approval is not found',
-    'scan-cut-is-said': 'api/scans/attacks: more secrets than are listed have a value',
     'scan-steps-bounded': 'api/scans/attacks: comparing names with patterns takes bounded steps',
     'scan-only-genuine-tokens': 'api/scans/scans: one of the right form without its tag is no finding',
     'scan-after-admission': 'api/scans/attacks: causes no scan',
   }),
+  {
+    name: 'a scan does not say that it left secrets out',
+    tag: 'scan-cut-is-said',
+    change: { from: 'isCut: true', to: 'isCut: false' },
+    notice: 'api/scans/attacks: more secrets than are listed have a value',
+  },
   {
     name: 'a scan revokes tokens without tokens:write',
     tag: 'scan-revokes-by-scope',
