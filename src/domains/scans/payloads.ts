@@ -52,6 +52,6 @@ export interface ScanPart {
   tokens: KnownToken[];
   /** The secrets that have these values, by fingerprint. */
   secrets: Record<string, KnownSecret[]>;
-  /** Whether more secrets have these values. A gate before release 0.6.0 does not say. */
+  /** Whether more secrets have these values. A gate of release 0.5.0 does not say. */
   isCut?: boolean;
 }
