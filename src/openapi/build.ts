@@ -92,7 +92,6 @@ function operationOf(
   const { components } = document;
   const { schemas } = components;
   const byBootstrap = route.need.kinds.includes('system');
-  const isUnlimited = byBootstrap || route.public !== undefined;
   const requestBody =
     generated.requestBody &&
     route.body &&
@@ -106,7 +105,7 @@ function operationOf(
     ...((route.public || byBootstrap) && { security: route.public ? [] : [{ bootstrap: [] }] }),
     parameters: parametersOf(route, generated, components),
     ...(requestBody && { requestBody }),
-    responses: { ...answersOf(route, generated, components), ...refusedOf(route, components, isUnlimited) },
+    responses: { ...answersOf(route, generated, components), ...refusedOf(route, components) },
   };
 }
 

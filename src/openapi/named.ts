@@ -1,20 +1,21 @@
-// Names for parts of schemas that generated clients turn into types: unions and their members, and long
-// enumerations, so that each is in the document once. Without names, a generator may invent the same name
-// twice. Invariant: the described requests and responses do not change.
+// Names for parts of schemas that generated clients turn into types: unions and their members, objects that
+// several schemas contain, and long enumerations, so that each is in the document once. Without names, a
+// generator may invent the same name twice. Invariant: the described requests and responses do not change.
 import type { Schema, Schemas } from './examples';
 
 /** Enumerations with more values have a name. */
 const LONG = 6;
 
-/** The schemas, with each union of arrays or objects as a named schema, and each object in a union too. */
+/** The schemas, in which unions of arrays or objects, objects in unions and repeated objects have names. */
 export function named(schemas: Schemas): Schemas {
   const made: Schemas = { ...schemas };
   const byShape = new Map<string, string>();
+  const repeated = repeatedObjects(Object.values(schemas));
 
   /** A reference to a part, which becomes a schema with this name, or reuses an equal part's schema. */
   const refer = (name: string, part: Schema): Schema => {
-    const { description, example, ...shape } = part;
-    const spelled = JSON.stringify(shape);
+    const { description, example } = part;
+    const spelled = shapeOf(part);
     let known = byShape.get(spelled);
     if (known === undefined) {
       for (known = name; made[known]; ) known += 'Choice';
@@ -52,11 +53,33 @@ export function named(schemas: Schemas): Schemas {
       if (!isWhole && parts.some((part) => part.$ref || part.type === 'array' || isObject(part)))
         return refer(name, seen);
     }
-    return !isWhole && (seen.enum?.length ?? 0) > LONG ? refer(name, seen) : seen;
+    const isNamed = (seen.enum?.length ?? 0) > LONG || repeated.has(shapeOf(schema));
+    return !isWhole && isNamed ? refer(name, seen) : seen;
   };
 
   for (const [name, schema] of Object.entries(schemas)) made[name] = visit(schema, name, true);
   return made;
+}
+
+/** A schema as text, without what two uses of it may say differently. */
+const shapeOf = ({ description: _, example: _example, ...shape }: Schema) => JSON.stringify(shape);
+
+/** The shapes of objects with fields that are in the schemas more than once. */
+function repeatedObjects(schemas: Schema[]): Set<string> {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  const visit = (schema: Schema) => {
+    const { properties = {}, items, additionalProperties, allOf = [], anyOf = [], oneOf = [] } = schema;
+    if (isObject(schema) && schema.properties) {
+      const shape = shapeOf(schema);
+      (seen.has(shape) ? repeated : seen).add(shape);
+    }
+    const within = typeof additionalProperties === 'object' ? [additionalProperties] : [];
+    for (const part of [...Object.values(properties), ...within, ...allOf, ...anyOf, ...oneOf]) visit(part);
+    if (items) visit(items);
+  };
+  schemas.forEach(visit);
+  return repeated;
 }
 
 const isObject = ({ $ref, type }: Schema) => !$ref && type === 'object';

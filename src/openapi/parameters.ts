@@ -3,7 +3,7 @@ import { exampleId, type IdKind } from '../db/ids';
 import type { Route } from '../http/route';
 import type { Components, Operation, Parameter, Ref } from './document';
 import { exampleFor } from './examples';
-import { refusalsOf, takesProof } from './refusals';
+import { refusalsOf } from './refusals';
 import { isKept } from './responses';
 
 const pathDescriptions: Record<string, string> = {
@@ -33,52 +33,22 @@ const parameters: Record<string, Parameter> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    required: false,
     description:
       'Makes the request safe to repeat. For 24 hours, the same request with the same key returns the stored response of the first one. 1 to 255 printable ASCII characters, bare or as a quoted string.',
     schema: { type: 'string', minLength: 1, maxLength: 512 },
     example: '7c9f0d0e-4c1b-4b0e-9a57-1d2f8c1f6a55',
   },
-  AccessReason: {
-    name: 'X-Access-Reason',
-    in: 'header',
-    required: false,
-    description:
-      'The reason for the request, stored in its audit log entry. 1 to 256 printable characters in UTF-8.',
-    schema: { type: 'string', minLength: 1, maxLength: 1024 },
-    example: 'deploying release 42',
-  },
-  AccessCall: {
-    name: 'X-Access-Call',
-    in: 'header',
-    required: false,
-    description:
-      'What a program needs the secret for, such as the whole command that it runs. If a policy holds the request, members who may decide it are shown this text, and the approval is only for requests with the same text. It is not stored otherwise. 1 to 8,000 printable ASCII characters.',
-    schema: { type: 'string', minLength: 1, maxLength: 8000 },
-    example: 'run_command ["npm","run","migrate"]',
-  },
   ApprovalId: {
     name: 'Approval-Id',
     in: 'header',
-    required: false,
     description:
       'The approval for this request, if a policy requires one. Method, path, query, body, X-Access-Call and credential must be the same as in the approved request. It can be used once, within 24 hours.',
     schema: { type: 'string', maxLength: 64 },
     example: exampleId('approval'),
   },
-  DPoP: {
-    name: 'DPoP',
-    in: 'header',
-    required: false,
-    description:
-      'A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. Each request needs a new proof.',
-    schema: { type: 'string', minLength: 1, maxLength: 8192 },
-    example: 'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVkRFNBIiwiandrIjp7fX0.eyJodG0iOiJHRVQifQ.c2lnbmF0dXJl',
-  },
   LastEventId: {
     name: 'Last-Event-ID',
     in: 'header',
-    required: false,
     description:
       'The id of the last event that the client received: the stream continues after it. Takes precedence over after.',
     schema: { type: 'string', maxLength: 15 },
@@ -87,7 +57,6 @@ const parameters: Record<string, Parameter> = {
   IfMatch: {
     name: 'If-Match',
     in: 'header',
-    required: false,
     description:
       'The ETag of the resource when you read it. If the resource has changed since then, nothing is done and the response is 412.',
     schema: { type: 'string', maxLength: 1000 },
@@ -96,7 +65,6 @@ const parameters: Record<string, Parameter> = {
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    required: false,
     description:
       'The ETag of the copy that you have. If it is still current, the response is 304 without a body.',
     schema: { type: 'string', maxLength: 1000 },
@@ -129,7 +97,7 @@ export function parametersOf(
       return {
         name: found.name,
         in: 'query',
-        required: found.required ?? false,
+        ...(found.required && { required: true }),
         description:
           found.description ??
           description ??
@@ -145,9 +113,6 @@ export function parametersOf(
     ...(route.streams ? ['LastEventId'] : []),
     ...(isKept(route) ? ['IdempotencyKey'] : []),
     ...(refusalsOf(route).includes('APPROVAL_MISMATCH') ? ['ApprovalId'] : []),
-    'AccessReason',
-    'AccessCall',
-    ...(takesProof(route) ? ['DPoP'] : []),
   ];
   for (const name of shared) components.parameters[name] = parameters[name] as Parameter;
   return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];

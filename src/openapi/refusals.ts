@@ -115,35 +115,25 @@ export function errorExample(code: Code, base: string) {
  * The error responses of a route: one for each status with a refusal of its own, and `default` for the
  * statuses with only refusals that every route shares.
  */
-export function refusedOf(
-  route: Route,
-  components: Components,
-  isUnlimited: boolean,
-): Record<string, Answer> {
+export function refusedOf(route: Route, components: Components): Record<string, Answer> {
   const statusFor = (code: Code) => route.statuses?.[code] ?? catalogue[code].status;
   const codes = refusalsOf(route);
   const own = new Set(codes.filter((code) => !shared.has(code)).map(statusFor));
   const byResponse = Map.groupBy(codes, (code) =>
     own.has(statusFor(code)) ? String(statusFor(code)) : 'default',
   );
-  return Object.fromEntries(
-    [...byResponse].map(([key, some]) => [key, responseOf(some, components, isUnlimited)]),
-  );
+  return Object.fromEntries([...byResponse].map(([key, some]) => [key, responseOf(some, components)]));
 }
 
-function responseOf(codes: Code[], components: Components, isUnlimited: boolean): Answer {
-  const own = new Set(codes.filter((code) => !shared.has(code)));
+function responseOf(codes: Code[], components: Components): Answer {
   const has = (...some: Code[]) => some.some((code) => codes.includes(code));
-  const names = ['Request-Id'];
-  if (!isUnlimited) names.push('RateLimit', 'RateLimit-Policy');
+  // The introduction describes the headers of every response.
+  const names: string[] = [];
   if (has('UNAUTHENTICATED')) names.push('WWW-Authenticate');
   if (has('RATE_LIMITED', 'UNAVAILABLE', 'IDEMPOTENCY_IN_PROGRESS')) names.push('Retry-After');
   return {
-    // Links where they help most: `default` is the same almost everywhere.
-    description: codes
-      .map((code) => (own.has(code) ? `[\`${code}\`](/docs/errors/${code})` : `\`${code}\``))
-      .join(', '),
-    headers: headersOf(names, components),
+    description: codes.map((code) => `\`${code}\``).join(', '),
+    ...(names.length > 0 && { headers: headersOf(names, components) }),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   };
 }

@@ -31,11 +31,10 @@ export function answersOf(
       status === '304' ||
       hasRevision(route.answers[Number(status)]) ||
       (schema && (route.conditional?.length || tagged.has(nameOf(schema.$ref ?? ''))));
-    // The introduction describes those of every response.
-    const names = [...(hasTag ? ['ETag'] : []), ...(isKept(route) ? ['Idempotency-Replayed'] : [])];
     found[status] = {
       description: statusWords[Number(status)] ?? 'OK.',
-      ...(names.length > 0 && { headers: headersOf(names, components) }),
+      // The introduction describes the headers of every response.
+      ...(hasTag && { headers: headersOf(['ETag'], components) }),
       ...(schema && {
         content: {
           'application/json': { schema },

@@ -4,12 +4,7 @@ export interface paths {
     "/orgs": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -123,14 +118,7 @@ export interface paths {
     "/orgs/{org_id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -165,14 +153,7 @@ export interface paths {
     "/orgs/{org_id}/environments": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -199,14 +180,7 @@ export interface paths {
     "/orgs/{org_id}/environments/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -307,14 +281,7 @@ export interface paths {
     "/orgs/{org_id}/members": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -343,14 +310,7 @@ export interface paths {
     "/orgs/{org_id}/members/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -497,14 +457,7 @@ export interface paths {
     "/orgs/{org_id}/members/{id}/passkeys": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -562,12 +515,6 @@ export interface paths {
             header?: {
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -603,14 +550,7 @@ export interface paths {
     "/orgs/{org_id}/teams": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -637,14 +577,7 @@ export interface paths {
     "/orgs/{org_id}/teams/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -681,14 +614,7 @@ export interface paths {
     "/orgs/{org_id}/teams/{id}/members": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -741,14 +667,7 @@ export interface paths {
     "/orgs/{org_id}/scim-tokens": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -799,14 +718,7 @@ export interface paths {
     "/orgs/{org_id}/grants": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -835,14 +747,7 @@ export interface paths {
     "/orgs/{org_id}/grants/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -895,14 +800,7 @@ export interface paths {
     "/orgs/{org_id}/api-keys": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -931,14 +829,7 @@ export interface paths {
     "/orgs/{org_id}/api-keys/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -997,14 +888,7 @@ export interface paths {
     "/orgs/{org_id}/access-tokens": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -1077,14 +961,7 @@ export interface paths {
     "/orgs/{org_id}/agent-credentials": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -1113,14 +990,7 @@ export interface paths {
     "/orgs/{org_id}/agent-credentials/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -1157,14 +1027,7 @@ export interface paths {
     "/orgs/{org_id}/provider-tokens": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -1215,14 +1078,7 @@ export interface paths {
     "/orgs/{org_id}/break-glass-tokens": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -1279,12 +1135,6 @@ export interface paths {
             header?: {
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -1318,14 +1168,7 @@ export interface paths {
     "/orgs/{org_id}/secrets": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -1359,12 +1202,6 @@ export interface paths {
             header?: {
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -1624,14 +1461,7 @@ export interface paths {
     "/orgs/{org_id}/policies": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -1660,14 +1490,7 @@ export interface paths {
     "/orgs/{org_id}/policies/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -1834,14 +1657,7 @@ export interface paths {
     "/orgs/{org_id}/devices": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -1870,14 +1686,7 @@ export interface paths {
     "/orgs/{org_id}/devices/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -2222,14 +2031,7 @@ export interface paths {
     "/orgs/{org_id}/webhooks": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -2258,14 +2060,7 @@ export interface paths {
     "/orgs/{org_id}/webhooks/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -2412,14 +2207,7 @@ export interface paths {
     "/orgs/{org_id}/log-streams": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -2448,14 +2236,7 @@ export interface paths {
     "/orgs/{org_id}/log-streams/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -2624,14 +2405,7 @@ export interface paths {
     "/orgs/{org_id}/integrations": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -2660,14 +2434,7 @@ export interface paths {
     "/orgs/{org_id}/integrations/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -2790,14 +2557,7 @@ export interface paths {
     "/orgs/{org_id}/upstreams": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -2828,14 +2588,7 @@ export interface paths {
     "/orgs/{org_id}/upstreams/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -2982,14 +2735,7 @@ export interface paths {
     "/orgs/{org_id}/domains": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -3018,14 +2764,7 @@ export interface paths {
     "/orgs/{org_id}/domains/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -3078,14 +2817,7 @@ export interface paths {
     "/orgs/{org_id}/sso-connections": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -3114,14 +2846,7 @@ export interface paths {
     "/orgs/{org_id}/sso-connections/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -3246,14 +2971,7 @@ export interface paths {
     "/orgs/{org_id}/incidents/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -3506,14 +3224,7 @@ export interface paths {
     "/auth/sessions": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3645,14 +3356,7 @@ export interface paths {
     "/orgs/{org_id}/members/{id}/links": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -3791,14 +3495,7 @@ export interface paths {
     "/orgs/{org_id}/trusts": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -3827,14 +3524,7 @@ export interface paths {
     "/orgs/{org_id}/trusts/{id}": {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -4164,30 +3854,11 @@ export interface components {
             /** @description Audit log entries that the backup does not contain. */
             audit_entries_lost: number;
             /** @description The secrets that are lost, with their newest version. */
-            lost_secrets: {
-                id: string;
-                name: string;
-                /** @example production */
-                environment: string;
-                /** @example 1 */
-                version: number;
-            }[];
+            lost_secrets: components["schemas"]["AdoptedLostSecretsItem"][];
             /** @description Ranges of versions whose values the database lacks. Numbers that the backup lacks are not used again. */
-            lost_versions: {
-                id: string;
-                name: string;
-                /** @example production */
-                environment: string;
-                from: number;
-                to: number;
-            }[];
+            lost_versions: components["schemas"]["AdoptedLostVersionsItem"][];
             /** @description Credentials that live in the backup and stay revoked or deleted. Sessions are not listed. */
-            kept_revocations: {
-                id: string;
-                /** @example api_key */
-                kind: string;
-                name: string | null;
-            }[];
+            kept_revocations: components["schemas"]["AdoptedKeptRevocationsItem"][];
             /** @description How many items these lists leave out, because they have 100 kB at most. */
             unnamed: number;
             /**
@@ -4214,12 +3885,7 @@ export interface components {
             /** @description Whether the old gate could first send the database the changes that it lacked, and its newest audit entries. If not, they are lost. */
             audit_entries_archived: boolean;
             /** @description Sequences that the audit log lacks. Those after the last entry in the database were never used, or are lost. */
-            missing: {
-                from: number;
-                to: number;
-                /** @enum {string} */
-                reason: "restore" | "gate_lost";
-            }[];
+            missing: components["schemas"]["GateResetMissingItem"][];
         };
         ClockAccepted: {
             /** @description How far the audit log is ahead. */
@@ -4534,24 +4200,13 @@ export interface components {
         };
         SuspendedMember: components["schemas"]["Member"] & {
             /** @description Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them. */
-            credentials: {
-                /** @example api_key */
-                kind: string;
-                id: string;
-                /** @example Ann */
-                name: string | null;
-            }[];
+            credentials: components["schemas"]["SuspendedMemberCredentialsItem"][];
             /** @description How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true. */
             remaining?: number;
         };
         Removed: {
             /** @description Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them. */
-            credentials: {
-                /** @example api_key */
-                kind: string;
-                id: string;
-                name: string | null;
-            }[];
+            credentials: components["schemas"]["SuspendedMemberCredentialsItem"][];
             /** @description How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true. */
             remaining?: number;
         };
@@ -4582,10 +4237,7 @@ export interface components {
                 };
             }[];
             /** @description For `secrets:use`: those that the member may use, and the caller see. */
-            upstreams?: {
-                id: string;
-                name: string;
-            }[];
+            upstreams?: components["schemas"]["AccessUpstreamsItem"][];
         };
         PasskeyPage: {
             data: components["schemas"]["Passkey"][];
@@ -5692,15 +5344,7 @@ export interface components {
              */
             value?: string;
             /** @description Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The generated value is shown only in this response. */
-            generate?: {
-                /** @example 32 */
-                length?: number;
-                /**
-                 * @description The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.
-                 * @example alphanumeric
-                 */
-                charset?: string;
-            };
+            generate?: components["schemas"]["SecretGenerate"];
             /**
              * @description Id or slug. By default, the default environment.
              * @example production
@@ -5766,15 +5410,7 @@ export interface components {
         Rotate: {
             /** @example postgres://app:correct-horse@db.example.com/app */
             value?: string;
-            generate?: {
-                /** @example 32 */
-                length?: number;
-                /**
-                 * @description The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.
-                 * @example alphanumeric
-                 */
-                charset?: string;
-            };
+            generate?: components["schemas"]["SecretGenerate"];
         };
         VersionPage: {
             data: components["schemas"]["Version"][];
@@ -6559,43 +6195,16 @@ export interface components {
                 /** @description Audit log entries that the backup does not contain. */
                 audit_entries_lost: number;
                 /** @description The secrets that are lost, with their newest version. */
-                lost_secrets: {
-                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    name: string;
-                    /** @example production */
-                    environment: string;
-                    /** @example 1 */
-                    version: number;
-                }[];
+                lost_secrets: components["schemas"]["AdoptedLostSecretsItem"][];
                 /** @description Ranges of versions whose values the database lacks. Numbers that the backup lacks are not used again. */
-                lost_versions: {
-                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    name: string;
-                    /** @example production */
-                    environment: string;
-                    from: number;
-                    to: number;
-                }[];
+                lost_versions: components["schemas"]["AdoptedLostVersionsItem"][];
                 /** @description Credentials that live in the backup and stay revoked or deleted. Sessions are not listed. */
-                kept_revocations: {
-                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
-                    id: string;
-                    /** @example api_key */
-                    kind: string;
-                    name: string | null;
-                }[];
+                kept_revocations: components["schemas"]["AdoptedKeptRevocationsItem"][];
                 /** @description How many items these lists leave out, because they have 100 kB at most. */
                 unnamed: number;
             };
             /** @description After a restore or the loss of a gate: the ranges of sequences missing from the log. */
-            missing?: {
-                from: number;
-                to: number;
-                /** @enum {string} */
-                reason: "restore" | "gate_lost";
-            }[];
+            missing?: components["schemas"]["GateResetMissingItem"][];
             /** @enum {string} */
             outcome: "success" | "denied" | "failed";
             /** @example 200 */
@@ -6628,18 +6237,7 @@ export interface components {
             checked_from: number;
             /** @example 42 */
             checked_to: number;
-            /**
-             * @example {
-             *       "sequence": 42,
-             *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-             *     }
-             */
-            head: {
-                /** @example 42 */
-                sequence: number;
-                /** @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
-                hash: string;
-            };
+            head: components["schemas"]["VerificationHead"];
             /** @description Pass it as cursor to check the next part. null once the newest entry has been checked. */
             next: string | null;
             /**
@@ -6865,18 +6463,7 @@ export interface components {
                 approval: number;
             };
             audit_log: {
-                /**
-                 * @example {
-                 *       "sequence": 42,
-                 *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-                 *     }
-                 */
-                head: {
-                    /** @example 42 */
-                    sequence: number;
-                    /** @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
-                    hash: string;
-                };
+                head: components["schemas"]["VerificationHead"];
                 /**
                  * @description Sequence of the first entry that was verified for this report.
                  * @example 1
@@ -7765,13 +7352,7 @@ export interface components {
              *       }
              *     ]
              */
-            allow: {
-                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
-                paths: string[];
-                headers?: {
-                    [key: string]: string;
-                };
-            }[];
+            allow: components["schemas"]["UpstreamAllowItem"][];
             /** @example production */
             environment: string;
             /**
@@ -7840,13 +7421,7 @@ export interface components {
              *       }
              *     ]
              */
-            allow: {
-                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
-                paths: string[];
-                headers?: {
-                    [key: string]: string;
-                };
-            }[];
+            allow: components["schemas"]["UpstreamAllowItem"][];
             /** @description 10 MiB by default. */
             max_request_bytes?: number;
             /** @description 25 MiB by default. */
@@ -7890,13 +7465,7 @@ export interface components {
              *       }
              *     ]
              */
-            allow: {
-                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
-                paths: string[];
-                headers?: {
-                    [key: string]: string;
-                };
-            }[];
+            allow: components["schemas"]["UpstreamAllowItem"][];
             /** @example production */
             environment?: string;
             /**
@@ -7963,13 +7532,7 @@ export interface components {
              *       }
              *     ]
              */
-            allow?: {
-                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
-                paths: string[];
-                headers?: {
-                    [key: string]: string;
-                };
-            }[];
+            allow?: components["schemas"]["UpstreamAllowItem"][];
             /** @description 10 MiB by default. */
             max_request_bytes?: number;
             /** @description 25 MiB by default. */
@@ -8308,26 +7871,9 @@ export interface components {
              *       }
              *     ]
              */
-            role_mappings?: {
-                /**
-                 * @description Compared exactly.
-                 * @example vault-admins
-                 */
-                group: string;
-                /** @enum {string} */
-                role: "admin" | "developer" | "viewer" | "auditor";
-                environments?: string[];
-            }[];
+            role_mappings?: components["schemas"]["SsoConnectionRoleMappingsItem"][];
             /** @description Teams that groups give. */
-            team_mappings?: {
-                /**
-                 * @description Compared exactly.
-                 * @example vault-admins
-                 */
-                group: string;
-                /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
-                team_id: string;
-            }[];
+            team_mappings?: components["schemas"]["SsoConnectionTeamMappingsItem"][];
         };
         SsoConnectionPage: {
             data: components["schemas"]["SsoConnection"][];
@@ -8399,26 +7945,9 @@ export interface components {
              *       }
              *     ]
              */
-            role_mappings?: {
-                /**
-                 * @description Compared exactly.
-                 * @example vault-admins
-                 */
-                group: string;
-                /** @enum {string} */
-                role: "admin" | "developer" | "viewer" | "auditor";
-                environments?: string[];
-            }[];
+            role_mappings?: components["schemas"]["SsoConnectionRoleMappingsItem"][];
             /** @description Teams that groups give. */
-            team_mappings?: {
-                /**
-                 * @description Compared exactly.
-                 * @example vault-admins
-                 */
-                group: string;
-                /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
-                team_id: string;
-            }[];
+            team_mappings?: components["schemas"]["SsoConnectionTeamMappingsItem"][];
         };
         Panicked: {
             /** Format: date-time */
@@ -8616,68 +8145,20 @@ export interface components {
              */
             incident_id: string | null;
             /** @description The contained credential. */
-            credential: {
-                kind: components["schemas"]["ContainedCredentialKind"];
-                id: string;
-                name: string | null;
-            };
+            credential: components["schemas"]["ContainedCredential"];
             /** @description The credential and all credentials below it that are revoked now, those revoked before included. Not those that had expired. */
-            revoked: {
-                kind: components["schemas"]["ContainedCredentialKind"];
-                id: string;
-                name: string | null;
-            }[];
+            revoked: components["schemas"]["ContainedCredential"][];
             /** @description Each version of each secret that one of them read, with the time of the first read. */
-            read: {
-                secret_id: string;
-                /** @description null if it is gone or may not be listed. */
-                name: string | null;
-                /** @example 1 */
-                version: number;
-                /** Format: date-time */
-                time: string;
-            }[];
+            read: components["schemas"]["ContainedReadItem"][];
             /** @description Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use. */
-            used: {
-                secret_id: string;
-                /** @description null if it is gone or may not be listed. */
-                name: string | null;
-                /** @example 1 */
-                version: number;
-                /** Format: date-time */
-                time: string;
-            }[];
+            used: components["schemas"]["ContainedReadItem"][];
             /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
             upstreams: components["schemas"]["MadeUpstream"][];
-            written: {
-                secret_id: string;
-                /** @description null if it is gone or may not be listed. */
-                name: string | null;
-                /** @example 1 */
-                version: number;
-                /** Format: date-time */
-                time: string;
-                /** @example secret.update */
-                action: string;
-            }[];
+            written: components["schemas"]["ContainedWrittenItem"][];
             /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
-            shared: {
-                secret_id: string;
-                /** @description null if it is gone or may not be listed. */
-                name: string | null;
-                /** @example 1 */
-                version: number | null;
-                /** Format: date-time */
-                time: string;
-            }[];
+            shared: components["schemas"]["ContainedSharedItem"][];
             /** @description Credentials created with it, directly or indirectly. */
-            credentials: {
-                kind: components["schemas"]["ContainedCredentialKind"];
-                id: string;
-                name: string | null;
-                /** Format: date-time */
-                created_at: string;
-            }[];
+            credentials: components["schemas"]["ContainedCredentialsItem"][];
             /** @description Connections to other platforms that one of them created or changed, with the time of the first change, newest 10,000. They are not deleted: look through them. */
             connections: components["schemas"]["ConfiguredConnection"][];
             /** @description Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run. */
@@ -8691,10 +8172,7 @@ export interface components {
             /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
             omitted?: number;
             /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
-            gaps?: {
-                from: number;
-                to: number;
-            }[];
+            gaps?: components["schemas"]["ContainedGapsItem"][];
             rotated?: {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
@@ -8848,12 +8326,7 @@ export interface components {
             /** @description The reason of the panic, or X-Access-Reason of the containment. */
             reason: string | null;
             note: string | null;
-            opened_by: {
-                /** @example member */
-                kind: string;
-                id: string | null;
-                name: string | null;
-            };
+            opened_by: components["schemas"]["IncidentOpenedBy"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -8887,12 +8360,7 @@ export interface components {
             /** @description The reason of the panic, or X-Access-Reason of the containment. */
             reason: string | null;
             note: string | null;
-            opened_by: {
-                /** @example member */
-                kind: string;
-                id: string | null;
-                name: string | null;
-            };
+            opened_by: components["schemas"]["IncidentOpenedBy"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -8902,68 +8370,20 @@ export interface components {
             /** @description Of a containment: what the credential and its descendants did, from the audit log. */
             report?: {
                 /** @description The contained credential. */
-                credential: {
-                    kind: components["schemas"]["ContainedCredentialKind"];
-                    id: string;
-                    name: string | null;
-                };
+                credential: components["schemas"]["ContainedCredential"];
                 /** @description The credential and all credentials below it that are revoked now, those revoked before included. Not those that had expired. */
-                revoked: {
-                    kind: components["schemas"]["ContainedCredentialKind"];
-                    id: string;
-                    name: string | null;
-                }[];
+                revoked: components["schemas"]["ContainedCredential"][];
                 /** @description Each version of each secret that one of them read, with the time of the first read. */
-                read: {
-                    secret_id: string;
-                    /** @description null if it is gone or may not be listed. */
-                    name: string | null;
-                    /** @example 1 */
-                    version: number;
-                    /** Format: date-time */
-                    time: string;
-                }[];
+                read: components["schemas"]["ContainedReadItem"][];
                 /** @description Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use. */
-                used: {
-                    secret_id: string;
-                    /** @description null if it is gone or may not be listed. */
-                    name: string | null;
-                    /** @example 1 */
-                    version: number;
-                    /** Format: date-time */
-                    time: string;
-                }[];
+                used: components["schemas"]["ContainedReadItem"][];
                 /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
                 upstreams: components["schemas"]["MadeUpstream"][];
-                written: {
-                    secret_id: string;
-                    /** @description null if it is gone or may not be listed. */
-                    name: string | null;
-                    /** @example 1 */
-                    version: number;
-                    /** Format: date-time */
-                    time: string;
-                    /** @example secret.update */
-                    action: string;
-                }[];
+                written: components["schemas"]["ContainedWrittenItem"][];
                 /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
-                shared: {
-                    secret_id: string;
-                    /** @description null if it is gone or may not be listed. */
-                    name: string | null;
-                    /** @example 1 */
-                    version: number | null;
-                    /** Format: date-time */
-                    time: string;
-                }[];
+                shared: components["schemas"]["ContainedSharedItem"][];
                 /** @description Credentials created with it, directly or indirectly. */
-                credentials: {
-                    kind: components["schemas"]["ContainedCredentialKind"];
-                    id: string;
-                    name: string | null;
-                    /** Format: date-time */
-                    created_at: string;
-                }[];
+                credentials: components["schemas"]["ContainedCredentialsItem"][];
                 /** @description Connections to other platforms that one of them created or changed, with the time of the first change, newest 10,000. They are not deleted: look through them. */
                 connections: components["schemas"]["ConfiguredConnection"][];
                 /** @description Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run. */
@@ -8977,10 +8397,7 @@ export interface components {
                 /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
                 omitted?: number;
                 /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
-                gaps?: {
-                    from: number;
-                    to: number;
-                }[];
+                gaps?: components["schemas"]["ContainedGapsItem"][];
             };
             /** @description Of a containment: the secrets that they read or wrote and that still exist, those that are due first. */
             rotation?: {
@@ -9012,12 +8429,7 @@ export interface components {
                 time: string;
                 /** @example credential.contain */
                 action: string;
-                actor?: {
-                    /** @example member */
-                    kind: string;
-                    id: string | null;
-                    name: string | null;
-                };
+                actor?: components["schemas"]["IncidentOpenedBy"];
                 /**
                  * @description The status of the incident from then on.
                  * @example open
@@ -9124,10 +8536,7 @@ export interface components {
                     incomplete?: true;
                 }[];
                 /** @description What it can use, of the upstreams that the caller may see. */
-                upstreams: {
-                    id: string;
-                    name: string;
-                }[];
+                upstreams: components["schemas"]["AccessUpstreamsItem"][];
             };
         };
         Rewrapped: {
@@ -9585,26 +8994,7 @@ export interface components {
          *     }
          */
         TrustKeys: {
-            keys: {
-                kty: string;
-                kid?: string;
-                alg?: string;
-                use?: string;
-                key_ops?: string[];
-                crv?: string;
-                x?: string;
-                y?: string;
-                n?: string;
-                e?: string;
-                d?: string;
-                p?: string;
-                q?: string;
-                dp?: string;
-                dq?: string;
-                qi?: string;
-                k?: string;
-                oth?: string[];
-            }[];
+            keys: components["schemas"]["TrustKeysKeysItem"][];
         };
         TrustPage: {
             data: components["schemas"]["Trust"][];
@@ -9685,26 +9075,7 @@ export interface components {
              *     }
              */
             jwks?: {
-                keys: {
-                    kty: string;
-                    kid?: string;
-                    alg?: string;
-                    use?: string;
-                    key_ops?: string[];
-                    crv?: string;
-                    x?: string;
-                    y?: string;
-                    n?: string;
-                    e?: string;
-                    d?: string;
-                    p?: string;
-                    q?: string;
-                    dp?: string;
-                    dq?: string;
-                    qi?: string;
-                    k?: string;
-                    oth?: string[];
-                }[];
+                keys: components["schemas"]["TrustKeysKeysItem"][];
             } | null;
         };
         Exchanged: {
@@ -9777,10 +9148,58 @@ export interface components {
                 retry_after?: number;
             };
         };
+        AdoptedLostSecretsItem: {
+            id: string;
+            name: string;
+            /** @example production */
+            environment: string;
+            /** @example 1 */
+            version: number;
+        };
+        AdoptedLostVersionsItem: {
+            id: string;
+            name: string;
+            /** @example production */
+            environment: string;
+            from: number;
+            to: number;
+        };
+        AdoptedKeptRevocationsItem: {
+            id: string;
+            /** @example api_key */
+            kind: string;
+            name: string | null;
+        };
+        GateResetMissingItem: {
+            from: number;
+            to: number;
+            /** @enum {string} */
+            reason: "restore" | "gate_lost";
+        };
         /** @description Where the Durable Object of the organisation was placed: at its location_hint, or near the request that created it. null: not known. */
         OrgWithUsageLocationHint: components["schemas"]["Region"] | null;
+        SuspendedMemberCredentialsItem: {
+            /** @example api_key */
+            kind: string;
+            id: string;
+            name: string | null;
+        };
+        AccessUpstreamsItem: {
+            id: string;
+            name: string;
+        };
         /** @enum {string} */
         SecretType: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
+        /** @description Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The generated value is shown only in this response. */
+        SecretGenerate: {
+            /** @example 32 */
+            length?: number;
+            /**
+             * @description The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.
+             * @example alphanumeric
+             */
+            charset?: string;
+        };
         /**
          * @example {
          *       "pattern": "^[A-Z][A-Z0-9_]*$"
@@ -9839,6 +9258,12 @@ export interface components {
          * @enum {string}
          */
         ApprovalStatus: "pending" | "approved" | "rejected" | "cancelled" | "used" | "expired" | "void";
+        VerificationHead: {
+            /** @example 42 */
+            sequence: number;
+            /** @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
+            hash: string;
+        };
         AuditExportLineChoice2: {
             checkpoint: components["schemas"]["Checkpoint"];
         };
@@ -9967,6 +9392,13 @@ export interface components {
         IntegrationConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["LogStreamConfigValueChoice3"] | null;
         /** @enum {string} */
         UpstreamAllowItemMethodsItem: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+        UpstreamAllowItem: {
+            methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
+            paths: string[];
+            headers?: {
+                [key: string]: string;
+            };
+        };
         UpstreamAuthItemChoice1: {
             /** @enum {string} */
             type: "header";
@@ -10037,17 +9469,18 @@ export interface components {
             /** Format: date-time */
             expires_at: string;
         };
+        NewShareGrantGrantee: {
+            /** @enum {string} */
+            type: "member" | "team" | "agent";
+            /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+        };
         NewShareGrant: {
             /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /** @enum {string} */
             kind: "grant";
-            grantee: {
-                /** @enum {string} */
-                type: "member" | "team" | "agent";
-                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                id: string;
-            };
+            grantee: components["schemas"]["NewShareGrantGrantee"];
             /** @enum {string} */
             permission: "read" | "write" | "use";
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
@@ -10119,11 +9552,102 @@ export interface components {
             /** Format: date-time */
             expires_at: string;
         };
+        SsoConnectionRoleMappingsItem: {
+            /**
+             * @description Compared exactly.
+             * @example vault-admins
+             */
+            group: string;
+            /** @enum {string} */
+            role: "admin" | "developer" | "viewer" | "auditor";
+            environments?: string[];
+        };
+        SsoConnectionTeamMappingsItem: {
+            /**
+             * @description Compared exactly.
+             * @example vault-admins
+             */
+            group: string;
+            /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
+            team_id: string;
+        };
         /** @enum {string} */
         ContainedCredentialKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "scim";
+        /** @description The contained credential. */
+        ContainedCredential: {
+            kind: components["schemas"]["ContainedCredentialKind"];
+            id: string;
+            name: string | null;
+        };
+        ContainedReadItem: {
+            secret_id: string;
+            /** @description null if it is gone or may not be listed. */
+            name: string | null;
+            /** @example 1 */
+            version: number;
+            /** Format: date-time */
+            time: string;
+        };
+        ContainedWrittenItem: {
+            secret_id: string;
+            /** @description null if it is gone or may not be listed. */
+            name: string | null;
+            /** @example 1 */
+            version: number;
+            /** Format: date-time */
+            time: string;
+            /** @example secret.update */
+            action: string;
+        };
+        ContainedSharedItem: {
+            secret_id: string;
+            /** @description null if it is gone or may not be listed. */
+            name: string | null;
+            /** @example 1 */
+            version: number | null;
+            /** Format: date-time */
+            time: string;
+        };
+        ContainedCredentialsItem: {
+            kind: components["schemas"]["ContainedCredentialKind"];
+            id: string;
+            name: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        ContainedGapsItem: {
+            from: number;
+            to: number;
+        };
+        IncidentOpenedBy: {
+            /** @example member */
+            kind: string;
+            id: string | null;
+            name: string | null;
+        };
         /** @enum {string} */
         CredentialGraphParentKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "scim" | "member" | "system";
         TrustClaimsValue: string | string[];
+        TrustKeysKeysItem: {
+            kty: string;
+            kid?: string;
+            alg?: string;
+            use?: string;
+            key_ops?: string[];
+            crv?: string;
+            x?: string;
+            y?: string;
+            n?: string;
+            e?: string;
+            d?: string;
+            p?: string;
+            q?: string;
+            dp?: string;
+            dq?: string;
+            qi?: string;
+            k?: string;
+            oth?: string[];
+        };
         /**
          * @description Identifies the error. Codes never change: use them in programs.
          * @enum {string}
@@ -10144,12 +9668,6 @@ export interface components {
     parameters: {
         /** @description Makes the request safe to repeat. */
         IdempotencyKey: string;
-        /** @description The reason for the request, stored in its audit log entry. */
-        AccessReason: string;
-        /** @description What a program needs the secret for, such as the whole command that it runs. */
-        AccessCall: string;
-        /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-        DPoP: string;
         /** @description The ETag of the resource when you read it. */
         IfMatch: string;
         /** @description The approval for this request, if a policy requires one. */
@@ -10247,12 +9765,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -10274,10 +9787,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -10317,10 +9826,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -10357,10 +9862,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -10397,10 +9898,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -10437,10 +9934,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -10474,14 +9967,7 @@ export interface operations {
     org_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -10506,12 +9992,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -10548,12 +10028,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -10596,14 +10070,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -10628,12 +10095,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -10669,14 +10130,7 @@ export interface operations {
     environment_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -10703,12 +10157,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -10736,12 +10184,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -10779,14 +10221,7 @@ export interface operations {
     org_overview: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -10816,14 +10251,7 @@ export interface operations {
                  */
                 q: string;
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -10847,14 +10275,7 @@ export interface operations {
     role_list: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -10888,14 +10309,7 @@ export interface operations {
                  */
                 status?: "invited" | "active" | "lapsed" | "suspended";
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -10920,12 +10334,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -10965,14 +10373,7 @@ export interface operations {
     member_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -11002,12 +10403,6 @@ export interface operations {
                 revoke_credentials?: components["parameters"]["revoke_credentials"];
             };
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -11039,12 +10434,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -11094,12 +10483,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -11133,12 +10516,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -11172,12 +10549,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -11207,12 +10578,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -11265,14 +10630,7 @@ export interface operations {
                  */
                 upstream?: string;
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -11303,14 +10661,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -11337,12 +10688,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -11388,14 +10733,7 @@ export interface operations {
     passkey_options: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -11424,12 +10762,6 @@ export interface operations {
             header?: {
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -11459,12 +10791,6 @@ export interface operations {
             header?: {
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -11507,14 +10833,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -11539,12 +10858,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -11580,14 +10893,7 @@ export interface operations {
     team_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -11614,12 +10920,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -11649,12 +10949,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -11697,14 +10991,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -11731,12 +11018,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
@@ -11783,12 +11064,6 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -11823,14 +11098,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -11855,12 +11123,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -11901,12 +11163,6 @@ export interface operations {
             header?: {
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -11944,14 +11200,7 @@ export interface operations {
                  */
                 grantee?: string;
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -11976,12 +11225,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -12023,14 +11266,7 @@ export interface operations {
     grant_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12056,14 +11292,7 @@ export interface operations {
     grant_delete: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12087,14 +11316,7 @@ export interface operations {
     caller_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -12120,14 +11342,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12152,12 +11367,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -12196,14 +11405,7 @@ export interface operations {
     api_key_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12230,12 +11432,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -12263,12 +11459,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -12311,12 +11501,6 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -12357,14 +11541,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12389,12 +11566,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -12433,12 +11604,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
             cookie?: never;
@@ -12471,14 +11636,7 @@ export interface operations {
     access_token_revoke: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12510,14 +11668,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12542,12 +11693,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -12586,14 +11731,7 @@ export interface operations {
     agent_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12620,12 +11758,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -12653,12 +11785,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -12701,14 +11827,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12733,12 +11852,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -12784,12 +11897,6 @@ export interface operations {
             header?: {
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -12822,14 +11929,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -12854,12 +11954,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -12900,12 +11994,6 @@ export interface operations {
             header?: {
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -12941,12 +12029,6 @@ export interface operations {
             header?: {
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -12979,12 +12061,6 @@ export interface operations {
             header?: {
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The ETag of the copy that you have. */
@@ -13077,14 +12153,7 @@ export interface operations {
                  */
                 delimiter?: "/";
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -13109,12 +12178,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -13158,12 +12221,6 @@ export interface operations {
             header?: {
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the copy that you have. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -13208,12 +12265,6 @@ export interface operations {
             header?: {
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -13243,12 +12294,6 @@ export interface operations {
             header?: {
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -13293,12 +12338,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -13339,14 +12378,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -13379,12 +12411,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -13425,12 +12451,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -13469,14 +12489,7 @@ export interface operations {
                 /** @description Only secrets whose names start with this prefix. */
                 prefix?: components["parameters"]["prefix"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -13526,12 +12539,6 @@ export interface operations {
             header?: {
                 /** @description The ETag of the copy that you have. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -13572,12 +12579,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -13616,12 +12617,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
             cookie?: never;
@@ -13667,12 +12662,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
             cookie?: never;
@@ -13708,12 +12697,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
             cookie?: never;
@@ -13750,14 +12733,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -13782,12 +12758,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -13834,14 +12804,7 @@ export interface operations {
     policy_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -13868,12 +12831,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -13903,12 +12860,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -13953,14 +12904,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14001,14 +12945,7 @@ export interface operations {
                  */
                 waiting_for?: "me";
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14038,14 +12975,7 @@ export interface operations {
                  */
                 wait?: string;
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14074,12 +13004,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -14118,12 +13042,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -14153,12 +13071,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -14200,14 +13112,7 @@ export interface operations {
                  */
                 member_id?: string;
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14232,12 +13137,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -14274,14 +13173,7 @@ export interface operations {
     device_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14308,12 +13200,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -14341,12 +13227,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -14389,12 +13269,6 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -14435,12 +13309,6 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -14489,14 +13357,7 @@ export interface operations {
                  */
                 format?: "json" | "ndjson";
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14539,14 +13400,7 @@ export interface operations {
                  */
                 buckets?: number;
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14573,14 +13427,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14614,14 +13461,7 @@ export interface operations {
                  */
                 format?: "json" | "ndjson";
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14646,14 +13486,7 @@ export interface operations {
     audit_key: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14677,14 +13510,7 @@ export interface operations {
     audit_export: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14712,12 +13538,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -14757,14 +13577,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14793,10 +13606,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -14837,14 +13646,7 @@ export interface operations {
                  */
                 to?: string;
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14880,14 +13682,7 @@ export interface operations {
                 /** @description How many items to return, 50 by default. */
                 limit?: components["parameters"]["limit"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -14927,12 +13722,6 @@ export interface operations {
             header?: {
                 /** @description The id of the last event that the client received: the stream continues after it. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -14976,14 +13765,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15008,12 +13790,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -15053,14 +13829,7 @@ export interface operations {
     webhook_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15087,12 +13856,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -15120,12 +13883,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -15168,12 +13925,6 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -15209,14 +13960,7 @@ export interface operations {
     webhook_test: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15252,14 +13996,7 @@ export interface operations {
                  */
                 status?: "pending" | "delivered" | "failed";
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15288,12 +14025,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -15328,12 +14059,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -15374,14 +14099,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15406,12 +14124,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -15451,14 +14163,7 @@ export interface operations {
     log_stream_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15485,12 +14190,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -15518,12 +14217,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -15564,12 +14257,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -15605,14 +14292,7 @@ export interface operations {
     log_stream_test: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15641,12 +14321,6 @@ export interface operations {
             header?: {
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -15686,12 +14360,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -15729,14 +14397,7 @@ export interface operations {
     integration_platforms: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15760,14 +14421,7 @@ export interface operations {
     integration_notify: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15810,14 +14464,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15842,12 +14489,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -15888,14 +14529,7 @@ export interface operations {
     integration_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -15922,12 +14556,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -15955,12 +14583,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -16003,12 +14625,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -16061,14 +14677,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16092,14 +14701,7 @@ export interface operations {
     integration_sync_status: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16128,12 +14730,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -16165,14 +14761,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16197,12 +14786,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -16259,14 +14842,7 @@ export interface operations {
     upstream_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16293,12 +14869,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -16326,12 +14896,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -16376,12 +14940,6 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -16424,14 +14982,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16457,14 +15008,7 @@ export interface operations {
     secret_share_revoke: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16493,12 +15037,7 @@ export interface operations {
     secret_share_view: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path: {
                 /**
                  * @description Id of the link.
@@ -16540,14 +15079,7 @@ export interface operations {
                  */
                 format?: "json" | "sarif";
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16586,14 +15118,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16618,12 +15143,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -16659,14 +15178,7 @@ export interface operations {
     domain_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16693,12 +15205,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -16728,12 +15234,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -16765,14 +15265,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16797,12 +15290,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -16847,14 +15334,7 @@ export interface operations {
     sso_connection_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -16881,12 +15361,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -16914,12 +15388,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -16962,12 +15430,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -17004,12 +15466,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -17048,12 +15504,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -17102,14 +15552,7 @@ export interface operations {
                  */
                 credential?: string;
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -17133,14 +15576,7 @@ export interface operations {
     incident_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -17167,12 +15603,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -17210,14 +15640,7 @@ export interface operations {
     credential_graph: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -17246,10 +15669,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -17276,12 +15695,7 @@ export interface operations {
     auth_enrol_options: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17311,12 +15725,7 @@ export interface operations {
     auth_enrol: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17355,12 +15764,7 @@ export interface operations {
     auth_login_options: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17386,12 +15790,7 @@ export interface operations {
     auth_login: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17430,14 +15829,7 @@ export interface operations {
     auth_confirm_options: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17463,14 +15855,7 @@ export interface operations {
     auth_confirm: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17509,12 +15894,7 @@ export interface operations {
     auth_refresh: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17544,12 +15924,7 @@ export interface operations {
     auth_logout: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17573,14 +15948,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17601,14 +15969,7 @@ export interface operations {
     auth_session_end: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17627,14 +15988,7 @@ export interface operations {
     auth_session_end_one: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /**
                  * @description Id of the browser session.
@@ -17659,12 +16013,7 @@ export interface operations {
     auth_sso_start: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17694,12 +16043,7 @@ export interface operations {
     auth_sso_link_options: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17725,12 +16069,7 @@ export interface operations {
     auth_sso_link: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17769,14 +16108,7 @@ export interface operations {
     sso_connection_test: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -17807,14 +16139,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -17840,14 +16165,7 @@ export interface operations {
     member_unlink: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -17871,12 +16189,7 @@ export interface operations {
     auth_device: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17906,12 +16219,7 @@ export interface operations {
     auth_device_token: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17941,14 +16249,7 @@ export interface operations {
     auth_device_lookup: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -17978,14 +16279,7 @@ export interface operations {
     auth_device_confirm: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -18015,14 +16309,7 @@ export interface operations {
     auth_device_deny: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -18057,14 +16344,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
             };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -18089,12 +16369,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18137,14 +16411,7 @@ export interface operations {
     trust_read: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
+            header?: never;
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
@@ -18171,12 +16438,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -18204,12 +16465,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -18247,12 +16502,7 @@ export interface operations {
     auth_exchange: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };

@@ -58,10 +58,16 @@ export const vault = () => current.value;
 /** The path parameter of every operation of an organisation. */
 export const here = () => ({ org_id: org.value });
 
+interface At {
+  path: { org_id: string; id: string };
+}
+
 /** The parameters of an operation on one resource; `header` from a change (see seen.ts). */
-export const at = <Header extends object>(id: string, header?: Header) => ({
-  params: { path: { ...here(), id }, ...(header && { header }) },
-});
+export function at(id: string): { params: At };
+export function at<Header extends object>(id: string, header?: Header): { params: At & { header?: Header } };
+export function at(id: string, header?: object): { params: At } {
+  return { params: { path: { ...here(), id }, ...(header && { header }) } };
+}
 
 /** A page of a list, as returned by every list operation. */
 interface Page<Item> {
