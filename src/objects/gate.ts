@@ -12,11 +12,11 @@ import { ApiError, refuse } from '../errors';
 import { vitalsOf } from '../gate/answer/vitals';
 import { answerStably } from '../gate/answer/with-replicas';
 import { type Core, createCore } from '../gate/core';
+import { isBehind, needsComparison } from '../gate/journal/behind';
 import { mirror } from '../gate/journal/mirror';
 import { isInDatabase, newTerm } from '../gate/journal/position';
 import { journal } from '../gate/journal/records';
 import { recover } from '../gate/journal/recover';
-import { isBehind, needsComparison } from '../gate/journal/start';
 import { openParts } from '../gate/part';
 import type {
   Follower,

@@ -8,7 +8,7 @@ import { BRIEF_KINDS } from '../../db/credential-kinds';
 import { DAY, kindOf, type RowKind, type RowTypes, rowOf, sweepAt } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import { type CredentialQueries, createCredentialQueries } from './credentials';
-import { createEndingQueries, type EndingQueries } from './ending';
+import { createEndingQueries, type EndingQueries } from './expiring';
 import { createSecretQueries, type SecretQueries } from './secrets';
 import { createSessionCounts, type SessionCounts } from './session-counts';
 import { createStoredRows, type StoredRows } from './stored';

@@ -9,7 +9,7 @@ import type { Core } from '../../../gate/core';
 import type { Call } from '../../../gate/request/call';
 import { again, type Walk } from '../../../gate/request/progress';
 import { slugOf } from '../../../gate/request/target';
-import type { Ending } from '../../../gate/rows/ending';
+import type { Ending } from '../../../gate/rows/expiring';
 import { iso, isoOrNull } from '../../../http/wire';
 import { actions as approvalActions } from '../../approvals/actions';
 import { approvalOperations } from '../../approvals/gate/operations';
