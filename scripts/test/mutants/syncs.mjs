@@ -393,8 +393,8 @@ export const mutants = [
   },
   {
     name: 'the row of a sync is not checked',
-    tag: 'sync-row-mac',
-    change: { from: " && equal(row.mac, macOf(keys.row, 'sync', row))", to: '' },
+    tag: 'credentials-row-mac',
+    change: { from: ' && equal(row.mac, macOf(keys.row, kind, row))', to: '' },
     notice: 'api/syncs/attacks: a row that was altered leads nowhere',
   },
   {
