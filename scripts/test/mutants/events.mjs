@@ -45,7 +45,6 @@ export const mutants = [
   {
     name: 'a position whose events are no longer stored is accepted',
     tag: 'gone-events-told',
-    change: 'never',
     notice: 'api/events/feed: are gone after 30 days',
     survives: 'the Worker finds that the range is missing in D1, and answers the same',
   },

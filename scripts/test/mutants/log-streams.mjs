@@ -125,7 +125,6 @@ export const mutants = [
   {
     name: 'a mended target waits for hours',
     tag: 'log-stream-test-resumes',
-    change: 'remove',
     notice:
       'api/log-streams/delivery: log stream: a test that its target takes has a failed batch sent at once',
   },

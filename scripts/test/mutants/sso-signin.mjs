@@ -116,7 +116,6 @@ export const mutants = [
   {
     name: 'a provider confirms for a member with a passkey',
     tag: 'sso-confirms-without-passkey',
-    change: 'never',
     notice: 'api/sso/ends: is for sessions of single sign-on, of members without a passkey',
   },
   {
@@ -195,7 +194,6 @@ export const mutants = [
   {
     name: 'nobody is told of an altered client secret',
     tag: 'altered-client-secret-told',
-    change: 'remove',
     notice:
       'api/sso/attacks: with a client secret that was altered in D1 is 500, and the organisation is told',
   },

@@ -88,7 +88,6 @@ export const mutants = [
   {
     name: 'a connection runs on any environment',
     tag: 'connection-within-its-environments',
-    change: 'remove',
     notice: 'api/syncs/connections: sync: it runs only on its environments',
   },
   {
@@ -124,7 +123,6 @@ export const mutants = [
   {
     name: 'a creator who has ended counts',
     tag: 'sync-maker-judged-again',
-    change: { from: '!maker', to: 'false' },
     notice: 'api/syncs/connections: a maker who ends before the work begins',
   },
   {

@@ -95,7 +95,6 @@ export const mutants = [
   {
     name: 'bindings: a trust of bound Workers takes tokens too',
     tag: 'binding-without-tokens',
-    change: 'never',
     notice:
       'api/bindings/vault: trusts: of bound Workers have no audiences, keys, lifetime or addresses, and name a Worker',
   },
