@@ -94,7 +94,7 @@ export const mutants = [
     tag: 'idempotency-key-of-accepted-workloads',
     change: { from: 'JSON.stringify([issuer, audiences, claims, keys])', to: "''" },
     notice:
-      'api/trusts/trusts: whose issuer is replaced gives nobody the stored responses of the workloads before',
+      'api/trusts/trusts: gives nobody the stored responses of earlier workloads after its issuer was replaced',
   },
   // ---------------------------------------------------------------- storage put back from a copy
   ...checks({

@@ -115,7 +115,8 @@ export const mutants = [
     name: 'what a rotation policy of an agent replaces is not held',
     tag: 'policy-of-agent-held',
     change: { from: 'since !== null && isAutomatic', to: 'true' },
-    notice: 'api/policies/rotation: what a policy of an agent would replace is held, and reported as due',
+    notice:
+      'api/policies/rotation: a rotation by the policy of an agent is held, and the secret is reported as due',
   },
   {
     name: 'an agent lets the service replace a value that it may not replace itself',

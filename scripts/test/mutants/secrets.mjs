@@ -15,7 +15,8 @@ export const mutants = [
   ...checks({
     'promotion-within-source': 'api/secrets/promote: limits to environments and names hold on both sides',
     'prune-needs-delete': 'api/secrets/promote: it needs secrets:read there, secrets:write here',
-    'promotion-revives-nothing': 'api/secrets/promote: sources that are not active, are refused whole',
+    'promotion-revives-nothing':
+      'api/secrets/promote: refuses an invalid promotion, or one of a source that is not active',
     'promotion-bounded': 'api/secrets/promote: more than 4 MiB of values, and more than 2,000 secrets',
     'promotion-steps-bounded': 'api/secrets/promote: comparing many long names with many patterns is 422',
     'promotion-if-match': 'api/secrets/promote: with the ETag of a dry run, a change of any secret',

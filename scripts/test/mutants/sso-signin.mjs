@@ -177,7 +177,7 @@ export const mutants = [
     name: 'the metadata of a SAML provider sends browsers anywhere',
     tag: 'saml-sign-in-guarded',
     change: { from: 'checkTarget(signInUrl, settings)', to: 'false' },
-    notice: 'api/sso/saml: what is not of its kind, is private or cannot be read is refused',
+    notice: 'api/sso/saml: refuses fields of other kinds, private addresses and unreadable metadata',
   },
   {
     name: 'a NameID that may be given to somebody else identifies a person',

@@ -302,7 +302,7 @@ export const mutants = [
     tag: 'handed-over-names-stay-open',
     change: { from: 'isHandedOver(applied.end)', to: 'applied.end === stale' },
     notice:
-      'api/syncs/reports: sync: what a job did not begin because another one goes on is not reported as failed',
+      'api/syncs/reports: sync: a job that another one replaced reports no failure for what it did not begin',
   },
   {
     name: 'prune deletes a name that a listing showed missing',
