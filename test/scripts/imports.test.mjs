@@ -108,6 +108,7 @@ const MAY = {
   openapi: ['crypto', 'db', 'auth', 'domains', 'http'],
   pages: ['crypto', 'metrics', 'db', 'auth', 'keys', 'domains', 'http', 'openapi'],
   replica: ['db', 'gate'],
+  health: ['db', 'keys', 'gate', 'objects'],
   objects: ['crypto', 'metrics', 'db', 'auth', 'gate', 'domains', 'delivery', 'replica'],
 };
 
@@ -134,7 +135,7 @@ const ROOT_FILES = {
   'etag.ts': null,
   'text.ts': null,
   'version.ts': null,
-  'env.ts': ['keys', 'delivery', 'http', 'domains', 'pages', 'objects'],
+  'env.ts': ['keys', 'delivery', 'http', 'domains', 'pages', 'health', 'objects'],
   'stored-secrets.ts': ['objects'],
 };
 
