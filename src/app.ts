@@ -11,7 +11,7 @@ import { answerAcs, answerCallback, answerLogout, answerMetadata } from './domai
 import { answerUse } from './domains/upstreams/use-route';
 import { type Env, settingsOf } from './env';
 import { ApiError, refuse } from './errors';
-import { health } from './health';
+import { health } from './health/check';
 import { boundOf } from './http/caller/bound';
 import { placeOfRequest } from './http/calls/region';
 import type { Incoming, Trace } from './http/context';

@@ -3,7 +3,7 @@ import { app } from './app';
 import type { DeployedEnv, Env } from './env';
 import { ApiError } from './errors';
 import { type JobName, MAX_RETRIES, type QueueMessage } from './gate/queue-messages';
-import { probeCame, watch } from './health';
+import { probeCame, watch } from './health/check';
 import { measure, sendSoon, withMetrics } from './metrics/collect';
 import { isJob, runJob } from './queue';
 import { withStoredSecrets } from './stored-secrets';

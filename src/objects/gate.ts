@@ -12,12 +12,11 @@ import { ApiError, refuse } from '../errors';
 import { vitalsOf } from '../gate/answer/vitals';
 import { answerStably } from '../gate/answer/with-replicas';
 import { type Core, createCore } from '../gate/core';
+import { isBehind, needsComparison } from '../gate/journal/behind';
 import { mirror } from '../gate/journal/mirror';
 import { isInDatabase, newTerm } from '../gate/journal/position';
 import { journal } from '../gate/journal/records';
 import { recover } from '../gate/journal/recover';
-import { isBehind, needsComparison } from '../gate/journal/start';
-import { isInDoubt } from '../gate/journal/take-over';
 import { openParts } from '../gate/part';
 import type {
   Follower,
@@ -192,7 +191,7 @@ export class Gate
         d1_calls: 0,
       });
     }
-    const behind = await isBehind(this.core, isInDoubt(this.core));
+    const behind = await isBehind(this.core);
     // safety: stale-gate-waits-for-database
     if (behind === null && needsComparison(this.core))
       return writeReply({
@@ -315,7 +314,7 @@ export class Gate
     if (this.broken !== null || this.isNewer || this.org === null || this.isOfAnother()) return false;
     // A replica may ask before the first request does.
     // safety: older-gate-gives-no-lease
-    const behind = await isBehind(this.core, isInDoubt(this.core));
+    const behind = await isBehind(this.core);
     return behind === null ? !needsComparison(this.core) : !behind;
   }
 

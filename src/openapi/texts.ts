@@ -1,6 +1,7 @@
 // Texts about the whole service in the OpenAPI document: its introduction and its kinds of credentials.
-import { usualCallers } from './access';
+
 import type { Components } from './document';
+import { usualCallers } from './permissions';
 
 export const introduction = `Stores the secrets of organisations in encrypted form and controls who can read them.
 

@@ -9,7 +9,7 @@ import type { Env } from '../env';
 import { type Code, catalogue } from '../errors';
 import { isNotModified } from '../etag';
 import type { Trace } from '../http/context';
-import { json, page, type Rendered, responseOf } from '../http/page';
+import { json, page, type Rendered, responseOf } from '../http/html-page';
 import { remember } from '../http/remember';
 import { isRead, readOnly } from '../http/responses';
 import { API, type Route } from '../http/route';

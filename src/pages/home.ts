@@ -1,7 +1,7 @@
 // The page at `/`: what this deployment is, and links for users and programs. Invariant: it contains only
 // public information, the same for everyone.
 import { html } from 'hono/html';
-import { page, responseOf } from '../http/page';
+import { page, responseOf } from '../http/html-page';
 import { remember } from '../http/remember';
 import { API } from '../http/route';
 import { version } from '../version';

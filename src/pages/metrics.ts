@@ -10,7 +10,7 @@ import type { Trace } from '../http/context';
 import { readHeaders } from '../http/input/headers';
 import { errorResponse, isRead, readOnly } from '../http/responses';
 import { read } from '../metrics/collect';
-import { CONTENT_TYPE, prometheus } from '../metrics/text';
+import { CONTENT_TYPE, prometheus } from '../metrics/prometheus';
 
 const WRONG = 'Send "Authorization: Bearer TOKEN" with the METRICS_TOKEN of this deployment.';
 

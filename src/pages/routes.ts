@@ -4,7 +4,7 @@ import type { Hono } from 'hono';
 import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
-import { responseOf } from '../http/page';
+import { responseOf } from '../http/html-page';
 import { isRead, prefersHtml, readOnly } from '../http/responses';
 import { keyringOf } from '../keys/keyring';
 import { signingKeysOf } from '../keys/signing';

@@ -1,7 +1,7 @@
 // The page of a link. Invariants: it is the same for every link, live or not, and contains no data of one; it
 // requests the value only on a click, so link previews and mail scanners do not use up views.
 import { html } from 'hono/html';
-import { page, type Rendered } from '../http/page';
+import { page, type Rendered } from '../http/html-page';
 
 export const sharePage: Rendered = page(
   'A shared secret',

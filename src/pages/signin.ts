@@ -1,7 +1,7 @@
 // The pages for registering a first passkey and for signing in. Invariant: they load nothing from other
 // hosts, and show no data of an organisation before sign-in.
 import { html } from 'hono/html';
-import { type Markup, page, type Rendered } from '../http/page';
+import { type Markup, page, type Rendered } from '../http/html-page';
 import { remember } from '../http/remember';
 import { ssoForm } from './sso';
 

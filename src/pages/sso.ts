@@ -1,7 +1,7 @@
 // Single sign-on in pages: the form that begins it, and the page that asks for the passkey of whom a provider
 // named. Invariant: they show no data of an organisation before sign-in.
 import { html } from 'hono/html';
-import { page, type Rendered } from '../http/page';
+import { page, type Rendered } from '../http/html-page';
 import { remember } from '../http/remember';
 
 /** Begins a sign-in by single sign-on. Its script is session.js. */

@@ -1,7 +1,7 @@
 // The page on which members confirm terminal logins. Invariant: it is the same for every code, live or not; a
 // code in the address is only filled in, and looked up after the member has signed in.
 import { html } from 'hono/html';
-import { page, type Rendered } from '../http/page';
+import { page, type Rendered } from '../http/html-page';
 import { remember } from '../http/remember';
 import { ssoForm } from './sso';
 

@@ -114,7 +114,7 @@ describe('upgrade: a gate of release 0.5.0', () => {
     await expectTaken(o);
   });
 
-  slow('whose last raise of the epoch got no reply', async () => {
+  slow('is taken over if the last raise of the epoch got no reply', async () => {
     const { o } = await left('none', EPOCH + 1);
     await o.get('/secrets');
     await expectTaken(o);

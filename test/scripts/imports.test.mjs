@@ -108,6 +108,7 @@ const MAY = {
   openapi: ['crypto', 'db', 'auth', 'domains', 'http'],
   pages: ['crypto', 'metrics', 'db', 'auth', 'keys', 'domains', 'http', 'openapi'],
   replica: ['db', 'gate'],
+  health: ['db', 'keys', 'gate', 'objects'],
   objects: ['crypto', 'metrics', 'db', 'auth', 'gate', 'domains', 'delivery', 'replica'],
 };
 
@@ -120,6 +121,32 @@ test('imports: they point one way, from HTTP over the domains to the gate and do
     return graph
       .get(file)
       .filter((to) => roomOf(to) !== null && roomOf(to) !== room && !MAY[room].includes(roomOf(to)))
+      .map((to) => `${file} imports ${to}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+/**
+ * The files of `src` itself that rooms may import, and which rooms: `null` for all. Those for all import
+ * nothing of `src` themselves. Every other file there is an entry point, or a part of one.
+ */
+const ROOT_FILES = {
+  'errors.ts': null,
+  'etag.ts': null,
+  'text.ts': null,
+  'version.ts': null,
+  'env.ts': ['keys', 'delivery', 'http', 'domains', 'pages', 'health', 'objects'],
+  'stored-secrets.ts': ['objects'],
+};
+
+test('imports: rooms import no entry point, and what runs in the gate no environment of the Worker', () => {
+  const isRoot = (file) => !file.includes('/');
+  const wrong = files.flatMap((file) => {
+    const room = isRoot(file) ? null : file.includes('/gate/') ? 'gate' : file.split('/')[0];
+    const mayImport = (to) => to in ROOT_FILES && (ROOT_FILES[to] === null || ROOT_FILES[to].includes(room));
+    return graph
+      .get(file)
+      .filter((to) => (room === null ? ROOT_FILES[file] === null : isRoot(to) && !mayImport(to)))
       .map((to) => `${file} imports ${to}`);
   });
   assert.deepEqual(wrong, []);

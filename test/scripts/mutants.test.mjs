@@ -32,6 +32,18 @@ it('mutants: each changes its source, which still parses', async () => {
   await Promise.all(parsed);
 });
 
+it('mutants: a change that follows from its statement is left out', () => {
+  const repeated = mutants.filter(({ change, ...mutant }) => {
+    if (change === undefined || mutant.file !== undefined) return false;
+    const { source } = applied(mutant, sources);
+    return applied({ ...mutant, change }, sources).source === source || change === 'remove';
+  });
+  assert.deepEqual(
+    repeated.map(({ name }) => name),
+    [],
+  );
+});
+
 it('mutants: each names an existing test file, and a file instead of a tag only for a migration', () => {
   for (const { name, tag, file, notice } of mutants) {
     assert.ok(fs.existsSync(path.join(root, testFile(notice.split(': ')[0]))), notice);

@@ -144,7 +144,7 @@ it('sync apply: a value that somebody else has written since is not deleted, nor
   expect(short((await apply(target, [removal('B')])).results)).toEqual(['B deleted']);
 });
 
-it('sync apply: what has no text to compare is not deleted, unless an interrupted consumer began to delete it', async () => {
+it('sync apply: a secret without text to compare is not deleted, unless an interrupted consumer began to', async () => {
   const { reading, calls } = memory({});
   const removal = (fields: Partial<Work>) =>
     work('A', { kind: 'remove', remote: { target: 'A' }, value: null, isOurs: () => true, ...fields });

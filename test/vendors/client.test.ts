@@ -691,7 +691,7 @@ describe('writes that make a version', () => {
     expect(sent.map(({ url }) => url)).toEqual([`${URL_}/put`, `${URL_}/put`]);
   });
 
-  it('sync client: to a dead target it gets no more tries than others', async () => {
+  it('sync client: a write to a dead target gets no more tries than other calls', async () => {
     const { client, sent, elapsed } = scripted(() => 'timeout', virtualClock(1));
     expect(await fails(client, { ...write, settle })).toEqual(['TARGET_UNREACHABLE', 'stop', null]);
     expect(sent).toHaveLength(4);

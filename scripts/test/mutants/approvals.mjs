@@ -74,13 +74,11 @@ export const mutants = [
   {
     name: 'the requester decides',
     tag: 'requester-decides-nothing',
-    change: 'remove',
     notice: 'api/approvals/approvals: are not those whom the requester brought in during the last week',
   },
   {
     name: 'any member decides',
     tag: 'approver-of-policy',
-    change: 'remove',
     notice: 'api/approvals/approvals: are not those whom the requester brought in during the last week',
   },
   {
@@ -122,7 +120,6 @@ export const mutants = [
   {
     name: 'an approval is accepted although its target has changed',
     tag: 'approval-void-once-changed',
-    change: 'remove',
     notice: 'api/approvals/approvals: is void once the target has changed',
   },
   {
@@ -148,27 +145,23 @@ export const mutants = [
   {
     name: 'a held call: what a session asked for outlives its device',
     tag: 'blocked-device-ends-approvals',
-    change: 'remove',
     notice:
       'api/approvals/ends: approval: what a session asked for is void once its device is blocked, also when the session is forgotten',
   },
   {
     name: 'a held call: what a session asked for outlives its passkey',
     tag: 'removed-passkey-ends-approvals',
-    change: 'remove',
     notice:
       'api/approvals/ends: approval: what a browser session asked for is void once its passkey is removed',
   },
   {
     name: 'a held call: what sessions asked for outlives a panic',
     tag: 'panic-ends-approvals',
-    change: 'remove',
     notice: 'api/approvals/ends: approval: what sessions asked for is void after a panic',
   },
   {
     name: 'a held call: an approval is used although its requester has ended',
     tag: 'approval-void-once-requester-ended',
-    change: 'remove',
     notice: 'api/approvals/ends: approval: what a session asked for is void once the session is contained',
   },
   {
@@ -243,14 +236,12 @@ export const mutants = [
   {
     name: 'a held call: it is repeated for longer than its policies allow',
     tag: 'repeats-within-policies',
-    change: 'remove',
     notice:
       'api/approvals/repeats: approval: no more than every policy that holds the call allows, and only for reading',
   },
   {
     name: 'a held call: another credential of the same root repeats it',
     tag: 'repeated-by-same-credential',
-    change: 'remove',
     notice: 'api/approvals/repeats: approval: a session of a member repeats, and another of theirs does not',
   },
   {
@@ -303,13 +294,11 @@ export const mutants = [
   {
     name: 'approvers are not checked at use',
     tag: 'approvers-judged-at-use',
-    change: { from: 'lacksDecisions(core, row, policies, now)', to: 'false' },
     notice: 'api/approvals/approvals: no longer count once they lost the right',
   },
   {
     name: 'a credential may have any number of pending approvals',
     tag: 'pending-approvals-bounded',
-    change: 'remove',
     notice: 'api/approvals/races: at most 100 requests of one credential wait',
   },
   {
@@ -351,7 +340,6 @@ export const mutants = [
   {
     name: 'an ineligible member decides',
     tag: 'decider-eligible',
-    change: 'remove',
     notice: 'api/approvals/approvals: is held, approved by another person, and done once',
   },
   {

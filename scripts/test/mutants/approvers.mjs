@@ -36,13 +36,11 @@ export const mutants = [
   {
     name: 'a member decides for environments in which they have no role',
     tag: 'decider-within-environments',
-    change: 'remove',
     notice: 'api/approvals/environments: decides for those, and is shown no others',
   },
   {
     name: 'a tie never ends',
     tag: 'tie-ends',
-    change: 'remove',
     notice: 'api/approvals/ties: ends after seven days',
   },
   {
@@ -87,7 +85,6 @@ export const mutants = [
   {
     name: 'any approver decides for a credential for which nobody is accountable',
     tag: 'nobody-decides-the-unaccountable',
-    change: 'remove',
     notice: 'api/approvals/ties: nobody decides for a key of an earlier release',
   },
   {
@@ -136,7 +133,6 @@ export const mutants = [
   {
     name: 'a decision outlives the passkey behind it',
     tag: 'decision-ends-with-passkey-and-panic',
-    change: 'remove',
     notice: 'api/approvals/ends: approval: a decision counts no more once the passkey behind it is removed',
   },
   {

@@ -97,7 +97,6 @@ export const mutants = [
   {
     name: 'a segment leaves the gate though D1 has not taken it',
     tag: 'segment-kept-until-stored',
-    change: 'remove',
     notice: 'faults/lifecycle: keeps entries that D1 rejects',
   },
   {
@@ -153,7 +152,6 @@ export const mutants = [
   {
     name: 'a checkpoint counts as stored although D1 has not accepted it',
     tag: 'checkpoint-stored-before-noted',
-    change: 'remove',
     notice: 'api/audit/checkpoints: a job that is cut off between signing and storing',
   },
   {
@@ -193,7 +191,6 @@ export const mutants = [
   {
     name: 'an export does not check the chain',
     tag: 'export-chain-checked',
-    change: 'never',
     notice: 'api/audit/retention: an export of tampered entries fails and has no last line',
     survives: 'a chain with a fault does not reach the end of the export, which then has no last line either',
   },
@@ -251,7 +248,6 @@ export const mutants = [
   {
     name: 'a gate without state begins empty where D1 does not know its organisation',
     tag: 'org-known-to-database',
-    change: 'remove',
     notice: 'faults/lifecycle: does not start empty when D1 lost the organisation too',
   },
 ];

@@ -56,7 +56,6 @@ export const mutants = [
   {
     name: 'a captured write does its work again',
     tag: 'write-signature-serves-once',
-    change: 'remove',
     notice: 'api/aws/keys: the same signature gets the same answer and does nothing',
   },
   {
@@ -99,7 +98,7 @@ export const mutants = [
     name: 'a secret that is named like the ARN of a held one is read in its place',
     tag: 'no-other-secret-for-a-refused-one',
     change: { from: '!ELSEWHERE.has(code)', to: 'false' },
-    notice: 'api/aws/approvals: of the secret that it named then, and no other secret answers for it',
+    notice: 'api/aws/approvals: an ARN means the secret that it named when it was held',
   },
   {
     name: 'a batch of secrets counts as one request',

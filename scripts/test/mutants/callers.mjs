@@ -97,13 +97,11 @@ export const mutants = [
   {
     name: 'an action is open to every kind of caller',
     tag: 'credential-kind',
-    change: 'remove',
     notice: 'api/credentials/break-glass: allow nothing else: every other route refuses the token',
   },
   {
     name: 'an owners-only action is open to any caller with its scopes',
     tag: 'owner-required',
-    change: 'remove',
     notice:
       "unit/auth/authorize: owner: an action for owners requires one, regardless of the caller's permissions",
   },
@@ -119,7 +117,6 @@ export const mutants = [
   {
     name: 'the address of a caller is not looked at',
     tag: 'allowed-addresses',
-    change: 'remove',
     notice: 'api/access/addresses: is accepted only from its IPv4 and IPv6 ranges',
   },
   {
@@ -144,7 +141,6 @@ export const mutants = [
   {
     name: 'a credential does not end by time',
     tag: 'expired-credential',
-    change: 'remove',
     notice: 'faults/lifecycle: revocation: a credential is refused when its time is over',
   },
   {

@@ -46,7 +46,6 @@ export const mutants = [
   {
     name: 'svc: a scan that looked at no file passes',
     tag: 'cli-scan-of-nothing',
-    change: 'remove',
     notice: 'packages/cli/scan: scan: where git tracks nothing',
   },
   {
@@ -106,7 +105,6 @@ export const mutants = [
   {
     name: 'svc: destructive commands do not need --yes in a script',
     tag: 'cli-confirm',
-    change: { from: '!canAsk(this.host)', to: 'false' },
     notice:
       'packages/cli/commands: delete, restore: a deleted secret is restored; a script without --yes is refused',
   },

@@ -45,7 +45,6 @@ export const mutants = [
   {
     name: 'a position whose events are no longer stored is accepted',
     tag: 'gone-events-told',
-    change: 'never',
     notice: 'api/events/feed: are gone after 30 days',
     survives: 'the Worker finds that the range is missing in D1, and answers the same',
   },
@@ -146,8 +145,8 @@ export const mutants = [
   },
   {
     name: 'the row of a connection is not checked',
-    tag: 'connection-row-mac',
-    change: { from: " && equal(row.mac, macOf(keys.row, 'integration', row))", to: '' },
+    tag: 'credentials-row-mac',
+    change: { from: ' && equal(row.mac, macOf(keys.row, kind, row))', to: '' },
     notice:
       'api/integrations/integrations: integration: altered data is neither decrypted nor sent, and is reported',
   },

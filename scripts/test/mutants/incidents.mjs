@@ -14,7 +14,6 @@ export const mutants = [
   {
     name: 'a revoked secret is read',
     tag: 'revoked-secret',
-    change: 'remove',
     notice: 'api/credentials/provider: revokes every way of reading and every change but issue',
   },
   {
@@ -38,7 +37,6 @@ export const mutants = [
   {
     name: 'a change by name applies to the secret that had the name before the lock was acquired',
     tag: 'names-resolved-under-lock',
-    change: 'remove',
     notice: 'api/credentials/provider: concurrency: issue and revoke wait for a change',
   },
   {
@@ -150,7 +148,6 @@ export const mutants = [
   {
     name: 'a report names log streams, domains and connections to callers that may not list them',
     tag: 'report-set-up-as-listed',
-    change: 'remove',
     notice: 'api/incidents/set-up: contain: what the caller may not list has no name',
   },
   {
@@ -189,21 +186,18 @@ export const mutants = [
   {
     name: 'a containment ends its own caller',
     tag: 'containment-spares-caller',
-    change: 'remove',
     notice:
       'api/incidents/containment: of an ancestor spares the caller, unless the caller is revoked together with it',
   },
   {
     name: 'the account forgets that a secret was renamed',
     tag: 'exposure-follows-renames',
-    change: 'remove',
     notice:
       'api/incidents/containment: lists exactly what the responses contained, regardless of later changes and where the log is',
   },
   {
     name: 'a repeated containment gives new values once more',
     tag: 'rotation-once',
-    change: 'remove',
     notice: 'api/incidents/containment: rotates generated values by ordinary rotations',
   },
 

@@ -96,13 +96,11 @@ export const mutants = [
   {
     name: 'a batch without a reply is sent again without regard to D1',
     tag: 'lost-reply-settled-by-position',
-    change: 'never',
     notice: 'faults/journal: that ends after, at D1 call 1, is taken once',
   },
   {
     name: 'an unavailable database is reported as altered',
     tag: 'outage-is-no-violation',
-    change: 'never',
     notice: 'faults/journal: reads and changes go on, and D1 gets them once it is back',
   },
 
@@ -181,7 +179,6 @@ export const mutants = [
   {
     name: 'an adoption gives up what D1 lacks because it did not respond',
     tag: 'adoption-gives-up-only-the-refused',
-    change: 'never',
     notice: 'faults/restore: gives up nothing of a database that is right and does not respond',
   },
   {
@@ -219,7 +216,6 @@ export const mutants = [
   {
     name: 'a gate that lost its storage continues in the old term',
     tag: 'recovery-begins-term',
-    change: 'remove',
     notice: 'faults/lifecycle: ignores batches of its earlier life that arrive later',
   },
 
@@ -248,13 +244,11 @@ export const mutants = [
   {
     name: 'rows that Workers read first are answered before D1 has them',
     tag: 'read-first-waits',
-    change: 'never',
     notice: 'faults/journal: what Workers read first is 503, stands, and is found by a repeat',
   },
   {
     name: 'the repeat of a revocation is answered before D1 has it',
     tag: 'repeated-ending-waits',
-    change: 'remove',
     notice: 'faults/journal: the repeat of a revocation waits as the first one does',
   },
   {
@@ -272,7 +266,6 @@ export const mutants = [
   {
     name: 'a repeat finds what Workers read first before D1 has it',
     tag: 'replayed-read-first-waits',
-    change: 'never',
     notice: 'faults/journal: what Workers read first is 503, stands, and is found by a repeat',
   },
 
@@ -286,13 +279,11 @@ export const mutants = [
   {
     name: 'an older gate of an earlier release is taken over',
     tag: 'older-gate-by-mark',
-    change: 'never',
     notice: 'faults/take-over: that is older than D1 is refused',
   },
   {
     name: 'a gate is taken over without raising the epoch',
     tag: 'epoch-raised',
-    change: 'remove',
     notice: 'faults/take-over: with a change in doubt',
   },
   {

@@ -34,7 +34,6 @@ export const mutants = [
   {
     name: 'a list compares any number of names',
     tag: 'list-steps-bounded',
-    change: 'remove',
     notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once',
   },
   {
@@ -46,7 +45,6 @@ export const mutants = [
   {
     name: 'a list by folders compares any number of names',
     tag: 'folder-steps-bounded',
-    change: 'remove',
     notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once: by folders',
   },
   {
@@ -58,13 +56,11 @@ export const mutants = [
   {
     name: 'a bulk read compares any number of names',
     tag: 'bulk-read-steps-bounded',
-    change: 'remove',
     notice: 'api/limits/flood: a bulk read with many patterns is refused, and one with few is not',
   },
   {
     name: 'a graph compares any number of names',
     tag: 'graph-steps-bounded',
-    change: 'remove',
     notice: 'api/limits/flood: a graph counts up to the limit, and says so',
   },
   {

@@ -27,7 +27,7 @@ export const mutants = [
     'otlp-partly-taken-is-not-taken':
       'api/log-streams/delivery: log stream: OTLP records that were refused does not count as taken',
     'log-batch-bounded':
-      'api/log-streams/delivery: log stream: what a format adds counts for the size of a batch',
+      'api/log-streams/delivery: log stream: the size of a batch includes what a format adds',
     'archived-chain-checked':
       'api/log-streams/delivery: log stream: an entry that was altered in D1 is not sent, nor are those after it',
   }),
@@ -125,7 +125,6 @@ export const mutants = [
   {
     name: 'a mended target waits for hours',
     tag: 'log-stream-test-resumes',
-    change: 'remove',
     notice:
       'api/log-streams/delivery: log stream: a test that its target takes has a failed batch sent at once',
   },

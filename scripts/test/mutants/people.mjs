@@ -14,13 +14,11 @@ export const mutants = [
   {
     name: 'a caller limited to some names invites members',
     tag: 'role-given-without-limits',
-    change: 'remove',
     notice: 'api/members/members: are not given by a caller with limits in environments',
   },
   {
     name: 'a caller with all scopes appoints owners',
     tag: 'owner-made-by-owner',
-    change: 'remove',
     notice: 'api/members/members: an admin cannot change, demote or remove an owner, nor make one',
   },
   {
@@ -32,7 +30,6 @@ export const mutants = [
   {
     name: 'an admin ranks with an owner',
     tag: 'owner-outranks-others',
-    change: 'remove',
     notice: 'api/members/members: an admin cannot change, demote or remove an owner, nor make one',
   },
   {
@@ -146,13 +143,11 @@ export const mutants = [
   {
     name: 'a suspended member gets an enrolment link',
     tag: 'suspended-member-enrols-nothing',
-    change: 'never',
     notice: 'api/members/suspend: suspension: is shown, listed and told in an event',
   },
   {
     name: 'whom SCIM brought in decides at once',
     tag: 'provisioned-decides-nothing',
-    change: 'never',
     notice: 'api/scim/attacks: SCIM: whom it resumed or put into an approving team decides nothing',
   },
   {
@@ -192,7 +187,6 @@ export const mutants = [
   {
     name: 'an owner alone makes a SCIM token that fills an approving team',
     tag: 'scim-team-of-approvers-guarded',
-    change: 'remove',
     notice: 'api/scim/attacks: SCIM: is made under an approval where it fills an approving team',
   },
   {
@@ -210,13 +204,11 @@ export const mutants = [
   {
     name: 'the text "False" is refused or true',
     tag: 'false-as-text',
-    change: 'never',
     notice: 'api/scim/providers: SCIM: users: filters, PATCH with its spelling, soft and hard deletion',
   },
   {
     name: 'a Remove with a list removes everybody',
     tag: 'removes-those-alone',
-    change: 'never',
     notice: 'api/scim/providers: SCIM: groups: Remove with a list removes those alone',
   },
   {
@@ -290,19 +282,16 @@ export const mutants = [
   {
     name: 'SCIM renames a mapped team',
     tag: 'mapped-team-keeps-name',
-    change: 'never',
     notice: 'api/scim/connection: SCIM: fills the team that the connection maps',
   },
   {
     name: 'anybody who holds teams:write gives a role by renaming a group',
     tag: 'group-named-by-provider',
-    change: 'never',
     notice: 'api/scim/renamed: attack: a group gives no other role because somebody renames its team',
   },
   {
     name: 'SCIM changes the address of any member',
     tag: 'address-of-own-members',
-    change: 'never',
     notice: 'api/scim/attacks: SCIM: takes over no address, of those that it made neither',
   },
   {
@@ -314,7 +303,6 @@ export const mutants = [
   {
     name: 'SCIM suspends the last owner who can act',
     tag: 'scim-keeps-an-owner',
-    change: 'never',
     notice: 'api/scim/attacks: SCIM: removes no owner, renames none, and leaves one who acts',
   },
   {
@@ -326,7 +314,6 @@ export const mutants = [
   {
     name: 'SCIM moves the address of a member whom a person suspended',
     tag: 'suspended-by-person-keeps-address',
-    change: 'never',
     notice: 'api/members/readmit: SCIM: a user whom a person suspended is not made anew',
   },
   {
@@ -338,7 +325,6 @@ export const mutants = [
   {
     name: 'SCIM takes away a place that a claim gives too',
     tag: 'scim-keeps-places-of-claims',
-    change: 'never',
     notice: 'api/sso/signin: keep a place that SCIM takes away, until the claim does',
   },
   {
@@ -350,7 +336,6 @@ export const mutants = [
   {
     name: 'SCIM removes an owner',
     tag: 'scim-removes-no-owner',
-    change: 'never',
     notice: 'api/scim/attacks: SCIM: removes no owner, renames none, and leaves one who acts',
   },
   {
@@ -362,13 +347,11 @@ export const mutants = [
   {
     name: 'the last owner is suspended',
     tag: 'last-owner-not-suspended',
-    change: 'never',
     notice: 'api/members/suspend: suspension: the last owner who acts is not suspended, demoted or removed',
   },
   {
     name: 'the last owner is demoted',
     tag: 'last-owner',
-    change: 'remove',
     notice: 'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
   },
   {
@@ -398,14 +381,12 @@ export const mutants = [
   {
     name: 'members are added to a team regardless of its permissions',
     tag: 'team-within-permissions',
-    change: 'remove',
     notice:
       'api/members/teams: are added only by callers who hold everything it gives, everywhere and for as long',
   },
   {
     name: 'a credential with a parent adds members to a team',
     tag: 'team-member-added-independently',
-    change: 'remove',
     notice: 'api/members/teams: are not added by a caller with a parent, regardless of its permissions',
   },
   {
@@ -420,7 +401,6 @@ export const mutants = [
   {
     name: 'a browser session shuts itself out',
     tag: 'no-self-lockout',
-    change: 'remove',
     notice: 'api/members/members: apply only to members',
   },
   {
@@ -470,7 +450,6 @@ export const mutants = [
   {
     name: "another member's passkey confirms a session",
     tag: 'passkey-of-this-member',
-    change: 'remove',
     notice: 'api/signin/confirmation: cannot confirm with a passkey of its own',
     survives: "the passkey is looked for among the session's member's alone",
   },
@@ -521,7 +500,6 @@ export const mutants = [
   {
     name: 'a terminal session performs actions that need a browser',
     tag: 'browser-required',
-    change: 'remove',
     notice: 'api/signin/terminals: approvals: decides none, and cannot be confirmed with a passkey',
   },
   {

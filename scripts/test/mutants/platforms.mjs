@@ -37,7 +37,6 @@ export const mutants = [
   {
     name: 'a variable without an id leads to a call to all of them',
     tag: 'sync-no-call-to-collection',
-    change: 'remove',
     notice: 'vendors/upsert: sync: a listed variable without an id is not called for',
   },
   {

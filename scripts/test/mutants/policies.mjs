@@ -33,7 +33,6 @@ export const mutants = [
   {
     name: 'a pattern may repeat groups without bound before it is compiled',
     tag: 'pattern-size-limited',
-    change: 'remove',
     notice: 'unit/auth/policies: refuses (a){65}',
   },
   {
@@ -100,26 +99,24 @@ export const mutants = [
   {
     name: 'comparing patterns of a policy takes any number of steps',
     tag: 'overlap-steps-bounded',
-    change: 'remove',
     notice: 'unit/auth/effects: counts long lists of patterns as overlapping',
   },
   {
     name: 'comparing names with policies takes one turn, however long',
     tag: 'policy-steps-bounded',
-    change: 'remove',
     notice: 'unit/gate/turns: continues in another turn when the steps of one are spent',
   },
   {
     name: 'an organisation can have patterns of policies of any size',
     tag: 'policy-width-bounded',
-    change: 'remove',
     notice: 'api/limits/policies: are bounded for the organisation; a change may narrow them',
   },
   {
     name: 'what a rotation policy of an agent replaces is not held',
     tag: 'policy-of-agent-held',
     change: { from: 'since !== null && isAutomatic', to: 'true' },
-    notice: 'api/policies/rotation: what a policy of an agent would replace is held, and reported as due',
+    notice:
+      'api/policies/rotation: a rotation by the policy of an agent is held, and the secret is reported as due',
   },
   {
     name: 'an agent lets the service replace a value that it may not replace itself',

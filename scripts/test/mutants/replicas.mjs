@@ -54,13 +54,13 @@ export const mutants = [
   {
     name: 'a gate with older rows gives leases',
     tag: 'older-gate-gives-no-lease',
-    change: { from: 'await isBehind(this.core, isInDoubt(this.core))', to: 'false' },
+    change: { from: 'await isBehind(this.core)', to: 'false' },
     notice: 'api/regions/leases: a gate that is behind D1 gives none',
   },
   {
     name: 'a gate gives leases before it has compared itself with D1',
     tag: 'older-gate-gives-no-lease',
-    change: { from: 'await isBehind(this.core, isInDoubt(this.core))', to: 'null' },
+    change: { from: 'await isBehind(this.core)', to: 'null' },
     notice: 'api/regions/leases: a gate that starts compares itself with D1',
   },
   {
@@ -164,7 +164,7 @@ export const mutants = [
     name: 'what is settled in another term counts',
     tag: 'settled-in-this-term',
     change: 'always',
-    notice: 'api/regions/instance: what is settled in another term says nothing of its own',
+    notice: 'api/regions/instance: ignores what was settled in another term',
   },
   {
     name: 'a request waits for a silent replica',
@@ -226,10 +226,10 @@ export const mutants = [
     'entry-taken-once': 'api/regions/entries: an entry is taken once',
     'full-log-takes-no-entries': 'api/regions/entries: entries leave the rest of the audit log',
     'loan-stored': 'api/regions/entries: a loan outlives the gate',
-    'loan-reserved': 'api/regions/entries: what is lent counts as used',
+    'loan-reserved': 'api/regions/entries: lent requests count as used',
     'loan-within-lease': 'api/regions/instance: uses a loan only under the lease',
     'loans-returned-after-entries': 'api/regions/instance: returns loans once its entries are taken',
-    'recalled-before-refusal': 'api/regions/entries: asked back before a request is refused',
+    'recalled-before-refusal': 'api/regions/entries: are recalled before the gate refuses a request',
   }),
   {
     name: 'a new instance takes all records for settled',
@@ -241,7 +241,7 @@ export const mutants = [
     name: 'what was taken of an idle storage is forgotten',
     tag: 'storage-of-lease-remembered',
     change: { from: ' and storage not in (select storage from leases)', to: '' },
-    notice: 'api/regions/entries: what was taken of a storage with a lease is remembered',
+    notice: 'api/regions/entries: the gate remembers entries of a storage with a lease',
   },
   {
     name: 'a containment lacks what replicas answered until it took effect',
@@ -271,7 +271,7 @@ export const mutants = [
     name: 'lent requests do not count',
     tag: 'reserved-requests-count',
     change: { from: 'most - reserved.of(id)', to: 'most' },
-    notice: 'api/regions/entries: what is lent counts as used',
+    notice: 'api/regions/entries: lent requests count as used',
   },
   {
     name: 'a loan ends with its lease',

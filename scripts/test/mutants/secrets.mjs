@@ -15,7 +15,8 @@ export const mutants = [
   ...checks({
     'promotion-within-source': 'api/secrets/promote: limits to environments and names hold on both sides',
     'prune-needs-delete': 'api/secrets/promote: it needs secrets:read there, secrets:write here',
-    'promotion-revives-nothing': 'api/secrets/promote: sources that are not active, are refused whole',
+    'promotion-revives-nothing':
+      'api/secrets/promote: refuses an invalid promotion, or one of a source that is not active',
     'promotion-bounded': 'api/secrets/promote: more than 4 MiB of values, and more than 2,000 secrets',
     'promotion-steps-bounded': 'api/secrets/promote: comparing many long names with many patterns is 422',
     'promotion-if-match': 'api/secrets/promote: with the ETag of a dry run, a change of any secret',
@@ -37,7 +38,6 @@ export const mutants = [
   {
     name: 'a promotion with a prefix writes secrets that the caller may not write',
     tag: 'promotion-within-target-names',
-    change: 'remove',
     notice: 'api/secrets/promote: a prefix reaches no name that the caller may not write here',
   },
   {
@@ -106,19 +106,16 @@ export const mutants = [
   {
     name: 'a bulk read combines pages of different points in time',
     tag: 'bulk-read-point-in-time',
-    change: 'remove',
     notice: 'api/secrets/values: shows one point in time, also if values change between two pages',
   },
   {
     name: 'pages of a bulk read show different revisions',
     tag: 'bulk-pages-of-one-revision',
-    change: 'remove',
     notice: 'api/secrets/values: are of one revision, else 409',
   },
   {
     name: 'a cursor of a bulk read serves another environment or other prefixes',
     tag: 'bulk-cursor-of-this-read',
-    change: 'remove',
     notice: 'api/secrets/values: are of one revision, else 409',
   },
   {
@@ -142,7 +139,6 @@ export const mutants = [
   {
     name: 'a secret is created under a name that is taken',
     tag: 'secret-name-unique-on-create',
-    change: 'remove',
     notice: 'model/histories: random histories agree with it',
   },
   {
@@ -160,13 +156,11 @@ export const mutants = [
   {
     name: 'a secret takes a name that is taken by being renamed',
     tag: 'secret-name-unique-on-rename',
-    change: 'remove',
     notice: 'faults/changes: create, rename and restore give a name to only one secret',
   },
   {
     name: 'a secret takes a name that is taken by being restored',
     tag: 'secret-name-unique-on-restore',
-    change: 'remove',
     notice: 'faults/changes: create, rename and restore give a name to only one secret',
   },
   {
@@ -211,7 +205,6 @@ export const mutants = [
   {
     name: 'an adoption gives up a secret whose row was altered',
     tag: 'altered-secret-stands',
-    change: { from: 'here && (await isInDatabase(core, here))', to: 'false' },
     notice: 'faults/adoption-refused: is replaced by that of the gate if D1 has its value',
   },
   {
@@ -232,7 +225,6 @@ export const mutants = [
   {
     name: 'a rotation without a value replaces a value issued elsewhere',
     tag: 'issued-value-not-replaced',
-    change: 'remove',
     notice: 'api/secrets/generated: without a value requires generate for an api_key',
   },
   {
@@ -244,7 +236,6 @@ export const mutants = [
   {
     name: 'a soft delete leaves generated values in stored responses',
     tag: 'soft-delete-destroys-stored-values',
-    change: 'remove',
     notice: 'api/secrets/generated: a soft delete destroys them in stored responses for good',
   },
   {
@@ -257,7 +248,6 @@ export const mutants = [
   {
     name: 'stored versions are counted for a row that has changed meanwhile',
     tag: 'count-of-this-row',
-    change: 'remove',
     notice: 'api/limits/usage: a count is discarded if a database was adopted in the meantime',
   },
   {

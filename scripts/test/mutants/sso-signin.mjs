@@ -116,7 +116,6 @@ export const mutants = [
   {
     name: 'a provider confirms for a member with a passkey',
     tag: 'sso-confirms-without-passkey',
-    change: 'never',
     notice: 'api/sso/ends: is for sessions of single sign-on, of members without a passkey',
   },
   {
@@ -178,7 +177,7 @@ export const mutants = [
     name: 'the metadata of a SAML provider sends browsers anywhere',
     tag: 'saml-sign-in-guarded',
     change: { from: 'checkTarget(signInUrl, settings)', to: 'false' },
-    notice: 'api/sso/saml: what is not of its kind, is private or cannot be read is refused',
+    notice: 'api/sso/saml: refuses fields of other kinds, private addresses and unreadable metadata',
   },
   {
     name: 'a NameID that may be given to somebody else identifies a person',
@@ -195,7 +194,6 @@ export const mutants = [
   {
     name: 'nobody is told of an altered client secret',
     tag: 'altered-client-secret-told',
-    change: 'remove',
     notice:
       'api/sso/attacks: with a client secret that was altered in D1 is 500, and the organisation is told',
   },

@@ -72,13 +72,11 @@ export const mutants = [
   {
     name: 'a gate that lost its storage claims its domains a day later',
     tag: 'recovery-claims-domains',
-    change: 'remove',
     notice: 'api/sso/domains: daily check: a gate that begins from D1 asks for it at once',
   },
   {
     name: 'an adoption leaves lost claims of domains lost',
     tag: 'adoption-claims-domains',
-    change: 'remove',
     notice: 'api/sso/domains: daily check: an adoption asks for it',
   },
 ];

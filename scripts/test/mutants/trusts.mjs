@@ -56,7 +56,7 @@ export const mutants = [
       'api/bindings/upstream: attack: a credential of any kind is dropped, and identifies nobody',
     'use-behind-base-url': 'api/bindings/upstream: attack: https://evil.example/v1/chat/x is not sent',
     'binding-exchanges-nothing':
-      'api/bindings/vault: trusts: of bound Workers exchange no token, and look unknown there',
+      'api/bindings/vault: trusts: those of bound Workers exchange no token, and look unknown there',
   }),
   {
     name: 'workload identity: a session token keeps permissions that its trust has lost',
@@ -95,16 +95,15 @@ export const mutants = [
   {
     name: 'bindings: a trust of bound Workers takes tokens too',
     tag: 'binding-without-tokens',
-    change: 'never',
     notice:
-      'api/bindings/vault: trusts: of bound Workers have no audiences, keys, lifetime or addresses, and name a Worker',
+      'api/bindings/vault: trusts: those of bound Workers name a Worker, and have no audiences, keys, lifetime or addresses',
   },
   {
     name: 'bindings: a trust of bound Workers is changed so that it takes tokens',
     tag: 'changed-binding-without-tokens',
     change: { from: 'field === undefined', to: 'true' },
     notice:
-      'api/bindings/vault: trusts: of bound Workers have no audiences, keys, lifetime or addresses, and name a Worker',
+      'api/bindings/vault: trusts: those of bound Workers name a Worker, and have no audiences, keys, lifetime or addresses',
   },
   {
     name: 'workload identity: a session token outlives the current lifetime limit of its trust',

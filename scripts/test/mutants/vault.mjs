@@ -5,7 +5,7 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
-    'wrapping-refused': 'api/vault/tokens: what is not served has no handler',
+    'wrapping-refused': 'api/vault/tokens: an unsupported path has no handler',
     'vault-other-org': 'api/vault/tokens: base path and namespace must name the organisation of the token',
     'vault-dot-segments': 'unit/compat/vault: a segment . or .. is refused, however it is spelled',
     'cas-version': 'api/vault/kv: 0 creates only, another number must be the current version',

@@ -9,7 +9,7 @@ import { unwrap } from '../../gate/request/outcome';
 import type { Context, RenderContext } from '../../http/context';
 import type { Input } from '../../http/route';
 import { answered } from './answers';
-import { Flag, NextToken } from './members';
+import { Flag, NextToken } from './fields';
 import { atOf, becomes } from './route';
 import { described } from './secrets';
 

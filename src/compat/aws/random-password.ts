@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { randomText } from '../../crypto/generate';
 import { ApiError, invalid } from '../../errors';
 import { answered } from './answers';
-import { Flag } from './members';
+import { Flag } from './fields';
 import { becomes } from './route';
 
 const SETS = {

@@ -10,7 +10,7 @@ import { TagName } from '../../domains/secrets/wire';
 import { ApiError, refuse } from '../../errors';
 import type { RenderContext } from '../../http/context';
 import { answered, arnOf, seconds, versionId, versionOfId } from './answers';
-import { Flag, NextToken, SecretId, TagList, tagMap } from './members';
+import { Flag, NextToken, SecretId, TagList, tagMap } from './fields';
 import { type At, atOf, becomes, suffixIn } from './route';
 
 const OneSecret = z.object({ SecretId });

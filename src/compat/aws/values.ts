@@ -17,7 +17,6 @@ import { iso } from '../../http/wire';
 import { isObjectText } from '../json-text';
 import { answered, arnOf, seconds, versionId, versionOfId } from './answers';
 import { errorOf } from './errors';
-import { Filters, listInput, pageOfList, positionOf } from './lists';
 import {
   Description,
   Flag,
@@ -31,7 +30,8 @@ import {
   TagList,
   Token,
   tagMap,
-} from './members';
+} from './fields';
+import { Filters, listInput, pageOfList, positionOf } from './lists';
 import { candidatesOf, isOfTheSecret } from './names';
 import { type At, atOf, becomes, suffixIn } from './route';
 

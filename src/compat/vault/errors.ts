@@ -2,7 +2,7 @@
 // answer is 401, 412 or 415 for a missing type, which clients retry or misread; a 403 names nothing but an
 // approval to wait for.
 import type { Code, Detail } from '../../errors';
-import { bare, errors } from './envelope';
+import { bare, errors } from './answers';
 
 /** What a path is for: refusals of a login and of a client's look at a mount are worded in their own way. */
 export type Purpose = 'login' | 'preflight' | 'other';

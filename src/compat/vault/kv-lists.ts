@@ -6,8 +6,8 @@ import { unwrap } from '../../gate/request/outcome';
 import { pause } from '../../gate/request/yielding';
 import type { Context, RenderContext } from '../../http/context';
 import { QueryInteger } from '../../http/wire';
+import { errors } from './answers';
 import { type Sent, sentence } from './body';
-import { errors } from './envelope';
 import { answered, mount, type Params } from './kv-places';
 import { becomes, type Taken } from './route';
 

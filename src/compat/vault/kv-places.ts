@@ -3,8 +3,8 @@ import { isSecretName } from '../../db/names';
 import type { Absent, VersionShown } from '../../domains/secrets/gate/paths';
 import type { Context } from '../../http/context';
 import type { Input } from '../../http/route';
+import { enveloped, errors } from './answers';
 import { sentence } from './body';
-import { enveloped, errors } from './envelope';
 
 export type At = Pick<Input, 'params'>;
 export type Params = { mount: string; path: string };

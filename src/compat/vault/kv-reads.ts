@@ -6,7 +6,7 @@ import { MOST_VERSIONS } from '../../domains/secrets/rules';
 import { type Context, keysOf, type RenderContext } from '../../http/context';
 import type { Input } from '../../http/route';
 import { iso, QueryInteger } from '../../http/wire';
-import { enveloped } from './envelope';
+import { enveloped } from './answers';
 import { answered, at, gone, mount, mustBeName, versionData } from './kv-places';
 import { becomes, type Taken } from './route';
 import { mapOf, subkeysOf } from './values';

@@ -2,9 +2,9 @@
 // deployment; the others become operations. Invariant: an environment that a caller may not use is 403,
 // whether it exists or not, and never 404, by which clients would take it for a mount of KV version 1.
 import type { RenderContext } from '../../http/context';
+import { bare, enveloped } from './answers';
 import { sentence } from './body';
 import { capabilities } from './capabilities';
-import { bare, enveloped } from './envelope';
 import { becomes } from './route';
 import { refusing } from './tokens';
 

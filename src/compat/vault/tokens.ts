@@ -11,8 +11,8 @@ import { MOST_TOKEN } from '../../domains/trusts/wire';
 import { ApiError, refuse } from '../../errors';
 import type { RenderContext } from '../../http/context';
 import type { Input } from '../../http/route';
+import { enveloped } from './answers';
 import { type Sent, sentence } from './body';
-import { enveloped } from './envelope';
 import { becomes, type Taken } from './route';
 
 /** How long a session token of a login lives, in seconds. */

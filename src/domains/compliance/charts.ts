@@ -2,7 +2,7 @@
 // forbids. Each chart has a text description, and each number is printed beside its bar, so nothing depends
 // on colour. Text enters only through hono's `html`.
 import { html } from 'hono/html';
-import type { Markup } from '../../http/page';
+import type { Markup } from '../../http/html-page';
 
 export interface Bar {
   label: string;

@@ -3,7 +3,7 @@
 
 import { html } from 'hono/html';
 import type { CredentialKind } from '../../db/credential-kinds';
-import { type Markup, page, responseOf } from '../../http/page';
+import { type Markup, page, responseOf } from '../../http/html-page';
 import { areas } from './catalogue';
 import { type Bar, bars, narrow, ratio, wide } from './charts';
 import { style } from './style';

@@ -1,7 +1,7 @@
 // The page that an owner sees after the test of a connection: what the provider said, and what a sign-in
 // would have done. It has no script, and nothing on it is stored.
 import { html } from 'hono/html';
-import { json, page, type Rendered } from '../../http/page';
+import { json, page, type Rendered } from '../../http/html-page';
 import type { TestResult } from './gate/tests';
 import type { Person } from './rules';
 

@@ -8,7 +8,7 @@ import { checked, partsOf } from '../integrations/config';
 import { encryptCredentials } from '../integrations/encryption';
 import { foresee } from './dry-run';
 import type { DryRun, SyncInput } from './gate/start';
-import { openTarget, storedConfig } from './target';
+import { configOf, openTarget } from './target';
 import * as wire from './wire';
 
 const syncs = '/orgs/{org_id}/integrations/syncs';
@@ -52,7 +52,7 @@ function inputOf(body: Body, context: Context): SyncInput {
 async function foreseen(asked: DryRun, { platform, config }: Body, context: Context) {
   const keys = keysOf(context);
   const { integration } = asked;
-  const whole = integration ? storedConfig(keys, context.org, integration) : (config ?? {});
+  const whole = integration ? configOf(keys, context.org, 'integration', integration) : (config ?? {});
   const opened = openTarget(integration?.platform ?? (platform as string), whole, context.settings, null);
   if (!opened)
     throw new ApiError(

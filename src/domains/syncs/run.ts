@@ -11,7 +11,7 @@ import { unwrap } from '../../gate/request/outcome';
 import { decryptValue } from '../secrets/encryption';
 import type { Chunk, EndInput, NextInput, Permission, Stop, Taken, ValuesPage } from './gate/run';
 import { isHandedOver, permitOf, stale } from './permit';
-import { digestsAt, type Opened, openTarget, requestedConfig, storedConfig, tokenOf } from './target';
+import { configOf, digestsAt, type Opened, openTarget, tokenOf } from './target';
 
 /** The most calls to a target per message, and how long it runs: a Worker can make 1,000 subrequests. */
 const MOST_CALLS = 300;
@@ -43,9 +43,9 @@ export async function run(context: JobContext): Promise<void> {
       .data as never;
   try {
     const config = taken.integration
-      ? storedConfig(context.keys, context.org, taken.integration)
+      ? configOf(context.keys, context.org, 'integration', taken.integration)
       : taken.row.integration_id === null
-        ? requestedConfig(context.keys, context.org, taken.row)
+        ? configOf(context.keys, context.org, 'sync', taken.row)
         : null;
     const permit = permitOf((input) => asked<Permission>('integration.sync_permit', input));
     const opened = config && openTarget(taken.row.platform, config, settings, permit);

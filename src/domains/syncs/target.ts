@@ -6,17 +6,14 @@ import { syncAdapters } from '../../adapters/sync';
 import type { SyncAdapter, Target } from '../../adapters/sync/adapter';
 import type { Permit } from '../../adapters/sync/call';
 import { type Client, createClient } from '../../adapters/sync/client';
-import { fromUtf8, tuple } from '../../crypto/bytes';
-import { equal, hmacHex } from '../../crypto/digest';
-import { decrypt } from '../../crypto/envelope';
-import { macOf } from '../../db/rows';
-import type { IntegrationRow, SyncRow } from '../../db/schema';
+import { tuple } from '../../crypto/bytes';
+import { hmacHex } from '../../crypto/digest';
+import type { RowTypes } from '../../db/rows';
 import { guardedFetch } from '../../delivery/egress';
 import type { Settings } from '../../env';
-import { ApiError, refuse } from '../../errors';
 import type { OrgKeys } from '../../keys/keyring';
 import { type Config, checked } from '../integrations/config';
-import { decryptConfig } from '../integrations/encryption';
+import { credentialsOf } from '../integrations/encryption';
 
 export interface Opened {
   adapter: SyncAdapter;
@@ -48,27 +45,13 @@ export function openTarget(
   return { adapter, config: found.config, client, target: adapter.open(client, found.config as never) };
 }
 
-/** The full config of a stored connection. */
-export function storedConfig(keys: OrgKeys, org: string, row: IntegrationRow): Config {
-  const { shown, credentials } = decryptConfig(keys, org, row);
-  return { ...shown, ...credentials };
-}
-
-/**
- * The full config sent with a sync; throws INTERNAL if the row or the ciphertext was altered or belongs to
- * another sync.
- */
-export function requestedConfig(keys: OrgKeys, org: string, row: SyncRow): Config {
-  // safety: sync-row-mac
-  const holds = row.org_id === org && equal(row.mac, macOf(keys.row, 'sync', row));
-  const plain =
-    holds && row.credentials_sealed !== null
-      ? decrypt(keys.value, 'connection', [org, row.id], row.credentials_sealed)
-      : null;
-  const text = plain && fromUtf8(plain);
-  if (!text) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: row.id });
-  return { ...row.config, ...JSON.parse(text) };
-}
+/** The full config of a stored connection, or that sent with a sync. */
+export const configOf = <K extends 'integration' | 'sync'>(
+  keys: OrgKeys,
+  org: string,
+  kind: K,
+  row: RowTypes[K],
+): Config => ({ ...row.config, ...credentialsOf(keys, org, kind, row) });
 
 /** Computes keyed digests of values at a place, by their names at the target. */
 export const digestsAt =

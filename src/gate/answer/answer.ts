@@ -27,7 +27,7 @@ import type {
   Reply,
   Wait,
 } from '../request/call';
-import { findStored, replayRootOf, responseToStore, storedFor } from '../request/idempotency';
+import { findStored, idempotencyRootOf, responseToStore, storedFor } from '../request/idempotency';
 import { fail, type Outcome, ok } from '../request/outcome';
 import { permits } from '../request/permits';
 import { storedResponses } from '../request/stored-responses';
@@ -81,7 +81,7 @@ function noteLate(core: Core, ask: Ask): void {
       environment: null,
       version: null,
       reason: 'answered before the database had it',
-      ...metBy(ask),
+      ...requestFields(ask),
     },
     200,
     core.now(),
@@ -114,14 +114,14 @@ function roomOf({ auditLog, rows }: Core): Pick<Arrived, 'isFull' | 'isReserveFu
  */
 function unable({ core, ask, need, isFull, isReserveFull }: Arrived): Answer | null {
   if (ask.violation) {
-    reportViolation(core, ask.violation, metBy(ask));
+    reportViolation(core, ask.violation, requestFields(ask));
     // A ciphertext that cannot be decrypted is fetched again next time: D1 may have been repaired by then.
     ciphertexts(core).drop(ask.violation.resource);
     return { outcome: ok(null, { status: 204 }) };
   }
   if (isFull && (!need.urgent || isReserveFull)) return { outcome: full };
   if (ask.keys || core.rows.get('org', core.org)?.deleted_at !== null) return null;
-  reportViolation(core, { event: 'org_key_missing', resource: ask.org, status: 503 }, metBy(ask));
+  reportViolation(core, { event: 'org_key_missing', resource: ask.org, status: 503 }, requestFields(ask));
   return { outcome: fail(refuse('UNAVAILABLE', { retry_after: 60 })) };
 }
 
@@ -157,7 +157,7 @@ function alreadyDone(
   { caller, allowances }: Identity,
 ): Answer | null {
   const done = ask.repeated
-    ? findStored(storedResponses(core), ask, replayRootOf(core, ask, caller), core.now())
+    ? findStored(storedResponses(core), ask, idempotencyRootOf(core, ask, caller), core.now())
     : null;
   // safety: repeated-request-answered-as-done
   if (!done || !('same' in done) || !done.same) return null;
@@ -240,7 +240,7 @@ function record(
     const payer = quotaRootOf(core, caller);
     if (!replay && ask.idempotency && ask.keys && isStored && storedResponses(core).hasRoom(payer))
       storedResponses(core).save(
-        responseToStore(ask, { root: replayRootOf(core, ask, caller), payer }, bare, null, core.now()),
+        responseToStore(ask, { root: idempotencyRootOf(core, ask, caller), payer }, bare, null, core.now()),
       );
   }
   if (ask.idempotency || operation.change) core.schedule.at('replays', core.now() + storedFor(ask));
@@ -262,7 +262,7 @@ function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
   };
 }
 
-const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, ip, user_agent });
+const requestFields = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, ip, user_agent });
 
 const isAboutKeys = (outcome: Outcome) =>
   outcome.kind === 'refused' && outcome.refusal.code.startsWith('IDEMPOTENCY');

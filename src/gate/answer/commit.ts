@@ -11,14 +11,14 @@ import type { Core } from '../core';
 import { raisedBy } from '../events/raised';
 import { takeEffect } from '../journal/apply';
 import { isInD1 } from '../journal/batch';
+import { isBehind } from '../journal/behind';
 import { barred, noteRecorded } from '../journal/mirror';
 import { type ChangeRecord, journal } from '../journal/records';
-import { isBehind } from '../journal/start';
 import { ENDS_WITHIN, patienceFor } from '../journal/waits';
 import { withinQuotas } from '../limits/quotas';
 import { isFollowed } from '../replicas/regions';
 import { type Call, isRefusal, type OperationOutcome } from '../request/call';
-import { noRoom, replayRootOf, responseToStore } from '../request/idempotency';
+import { idempotencyRootOf, noRoom, responseToStore } from '../request/idempotency';
 import { locks } from '../request/locks';
 import { fail, type Outcome, ok } from '../request/outcome';
 import { placesUnread } from '../request/placed';
@@ -162,7 +162,7 @@ function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): O
       ? null
       : responseToStore(
           ask,
-          { root: replayRootOf(core, ask, caller), payer },
+          { root: idempotencyRootOf(core, ask, caller), payer },
           outcome,
           made.resource ?? null,
           now,

@@ -18,7 +18,7 @@ import {
   type OperationOutcome,
   refusalIn,
 } from '../request/call';
-import { findStored, noRoom, replayRootOf, storedUnder } from '../request/idempotency';
+import { findStored, idempotencyRootOf, noRoom, storedUnder } from '../request/idempotency';
 import { fail, wants } from '../request/outcome';
 import type { Plan } from '../request/plan';
 import { storedResponses } from '../request/stored-responses';
@@ -63,7 +63,7 @@ const subjectOf = (call: Call<unknown>): Subject =>
  */
 export async function perform(call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome> {
   const { core, ask, operation } = call;
-  const key = storedUnder(ask, replayRootOf(core, ask, call.caller));
+  const key = storedUnder(ask, idempotencyRootOf(core, ask, call.caller));
   let isAwaited = false;
   try {
     const { finding } = ask;
@@ -104,7 +104,7 @@ export async function perform(call: Call<unknown>, draft: DraftOf): Promise<Oper
 function replay(call: Call<unknown>): OperationOutcome | null {
   const { core, ask, caller, operation } = call;
   if (!ask.idempotency && !(operation.change && ask.repeated)) return null;
-  const kept = findStored(storedResponses(core), ask, replayRootOf(core, ask, caller), core.now());
+  const kept = findStored(storedResponses(core), ask, idempotencyRootOf(core, ask, caller), core.now());
   if (kept && 'code' in kept) return fail(kept);
   if (kept) {
     // safety: replay-authorized

@@ -5,10 +5,10 @@
 // taken for a difference.
 
 import type { Core } from '../core';
+import { isBehind } from '../journal/behind';
 import { mirror } from '../journal/mirror';
 import { compared, noteBehind, noteStopped, standing } from '../journal/position';
 import { journal } from '../journal/records';
-import { isBehind } from '../journal/start';
 import { gatherIdle } from '../replicas/serve';
 import type { Vitals } from '../request/call';
 import { backlogs } from '../tasks/backlog';

@@ -9,7 +9,7 @@ import { rateLimit } from '../limits/rate-limit';
 import { demand } from '../replicas/demand';
 import { leases } from '../replicas/leases';
 import { lookAt, nothingLooked } from '../replicas/looked';
-import { isAuto, isReplicated, regionsTold } from '../replicas/regions';
+import { isAuto, isReplicated, regionsForWorkers } from '../replicas/regions';
 import { gather, recall } from '../replicas/serve';
 import { stability } from '../replicas/stability';
 import type { Ask, Operation, Reply } from '../request/call';
@@ -55,7 +55,7 @@ function noteRead(
   // safety: refused-reads-begin-no-replica
   if (region && operation?.byReplica && !again && outcome.kind === 'ok' && isAuto(core))
     demand(core).asked(region, 1, core.now());
-  return regionsTold(core);
+  return regionsForWorkers(core);
 }
 
 /** The entry of the change cannot say so: it is written as the change is decided. */

@@ -19,13 +19,13 @@ import { storedResponses } from '../request/stored-responses';
 import { slugOf } from '../request/target';
 import { type Report, reportOf } from './adoption';
 import { isInD1, positionOf } from './batch';
+import { isBehind } from './behind';
 import { ciphertexts } from './ciphertexts';
 import { governingKinds, takeNewer } from './merge';
 import { mirror } from './mirror';
 import { nameMissing } from './missing-versions';
 import { ADOPTING, beginTerm, compared, newTerm, positionInD1, standing } from './position';
 import { journal } from './records';
-import { isBehind } from './start';
 import { dropIntents } from './take-over';
 
 const PAGE = 200;

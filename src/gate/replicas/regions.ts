@@ -32,7 +32,7 @@ export const placeOfGate = ({ rows, org }: Pick<Core, 'rows' | 'org'>): Region |
   rows.get('org', org)?.location_hint ?? null;
 
 /** What Workers are told, so that they choose who answers the next read. */
-export const regionsTold = (core: Core): NonNullable<Reply['regions']> => ({
+export const regionsForWorkers = (core: Core): NonNullable<Reply['regions']> => ({
   all: regionsOf(core),
   gate: placeOfGate(core),
   ...(isAuto(core) && { auto: true }),

@@ -26,7 +26,7 @@ import {
   type RowPage,
 } from './messages';
 import { pushes } from './pushes';
-import { isAuto, regionsOf, regionsTold } from './regions';
+import { isAuto, regionsForWorkers, regionsOf } from './regions';
 import { stability } from './stability';
 import { replicaIn } from './stub';
 
@@ -80,7 +80,7 @@ export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
     stable: stability(core).stable(),
     records,
     lent,
-    regions: regionsTold(core),
+    regions: regionsForWorkers(core),
     taken: taken(core).of(ask.storage) ?? 0,
   };
 }

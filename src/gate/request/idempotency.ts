@@ -25,10 +25,14 @@ export const storedFor = ({ idempotency }: Ask): number =>
   idempotency ? (idempotency.storedFor ?? DAY) : LOST_REPLY;
 
 /**
- * Whose Idempotency-Keys a caller uses: those of its root. Those of a trust end once it accepts other tokens,
- * so that whoever changes that finds no response to the workloads of before.
+ * The idempotency root of a caller, whose Idempotency-Keys it uses. Those of a trust end once it accepts other
+ * tokens, so that whoever changes that finds no response to the workloads of before.
  */
-export function replayRootOf({ rows }: Pick<Core, 'rows'>, { idempotency }: Ask, { root }: Caller): string {
+export function idempotencyRootOf(
+  { rows }: Pick<Core, 'rows'>,
+  { idempotency }: Ask,
+  { root }: Caller,
+): string {
   const trust = idempotency ? rows.get('credential', root)?.trust : null;
   if (!trust) return root;
   const { issuer, audiences, claims, keys } = trust;
@@ -37,7 +41,7 @@ export function replayRootOf({ rows }: Pick<Core, 'rows'>, { idempotency }: Ask,
 }
 
 /**
- * The key under which a response is stored: the Idempotency-Key, which belongs to a root (`replayRootOf`), or
+ * The key under which a response is stored: the Idempotency-Key, which belongs to a root (`idempotencyRootOf`), or
  * the request id.
  */
 export const storedUnder = (ask: Ask, root: string): string =>

@@ -8,7 +8,7 @@ import { BRIEF_KINDS } from '../../db/credential-kinds';
 import { DAY, kindOf, type RowKind, type RowTypes, rowOf, sweepAt } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import { type CredentialQueries, createCredentialQueries } from './credentials';
-import { createEndingQueries, type EndingQueries } from './ending';
+import { createExpiringQueries, type ExpiringQueries } from './expiring';
 import { createSecretQueries, type SecretQueries } from './secrets';
 import { createSessionCounts, type SessionCounts } from './session-counts';
 import { createStoredRows, type StoredRows } from './stored';
@@ -21,7 +21,7 @@ export interface Sweepable {
   buried: number;
 }
 
-export interface Rows extends SecretQueries, CredentialQueries, EndingQueries {
+export interface Rows extends SecretQueries, CredentialQueries, ExpiringQueries {
   get<K extends RowKind>(kind: K, id: string): RowTypes[K] | null;
   /** By unique key: an environment's slug, a token's hash, a secret's name in its environment. */
   find<K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null;
@@ -207,7 +207,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
   return {
     ...createSecretQueries(sql, () => editsOf.get('secret') ?? 0),
     ...createCredentialQueries(sql),
-    ...createEndingQueries(sql),
+    ...createExpiringQueries(sql),
     get,
     find,
     after: (kind, id, limit) => list(kind, 'id > ? and body is not null order by id limit ?', id, limit),

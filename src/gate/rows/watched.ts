@@ -57,9 +57,9 @@ export function watched(rows: Rows): Watched {
     rotating: list('secret', rows.rotating),
     containing: list('secret', rows.containing),
     credentialNames: list('credential', rows.credentialNames),
-    ending(kind, ...rest) {
+    expiring(kind, ...rest) {
       if (looks.size) tell(kind, null, null);
-      return rows.ending(kind, ...rest);
+      return rows.expiring(kind, ...rest);
     },
     withFingerprints: list('secret', rows.withFingerprints),
     deleted(environment, name) {

@@ -92,7 +92,7 @@ describe('AWS: approvals', () => {
     },
   );
 
-  slow('approval: of one operation, secret, value, environment or version is none of another', async () => {
+  slow('approval: holds only for its own operation, secret, value, environment and version', async () => {
     const { o, ann, aws, key } = await held();
     await newSecret(o, { name: 'db2', value: 'a-second-value' });
     await newSecret(o, { name: 'db', environment: 'staging', value: 'a-third-value' });
@@ -169,7 +169,7 @@ describe('AWS: approvals', () => {
     expect(typeOf(await aws('GetSecretValue', READ, using(id)))).toEqual(OK);
   });
 
-  it('approval: of an ARN is of the secret that it named then, and no other secret answers for it', async () => {
+  it('approval: an ARN means the secret that it named when it was held', async () => {
     const { o, ann, aws, secret } = await held(['secret.read']);
     const arn = (name: string) => `arn:aws:secretsmanager:eu-central-1:000000000000:secret:${name}`;
     // What somebody named like the ARN of a held secret is not read in its place.

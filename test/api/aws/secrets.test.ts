@@ -487,7 +487,7 @@ describe('AWS: secrets', () => {
       expect(typeOf(await aws(operation, { SecretId: 's' }))).toEqual([400, 'InvalidRequestException']);
   });
 
-  it('password: of the length and characters that were asked for', async () => {
+  it('password: has the requested length and characters', async () => {
     const { aws } = await world();
     const password = async (members: object) => (await aws('GetRandomPassword', members)).json.RandomPassword;
     expect(await password({})).toHaveLength(32);

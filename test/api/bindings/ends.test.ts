@@ -38,7 +38,7 @@ it('attack: a Worker that may change trusts gives its own trust no more than it 
   expect([narrowed.status, (await request('/api/v1/whoami')).json.scopes]).toEqual([200, ['secrets:read']]);
 });
 
-it('containment: of whoever made the trust ends its Workers at the next call, and lists what they made', async () => {
+it('containment: containing the maker of a trust ends its Workers at the next call, and lists what they made', async () => {
   const o = await newOrg();
   const { name } = await newSecret(o);
   const maker = await newKey(o, { scopes: ['*'] });
@@ -68,7 +68,7 @@ it('panic: ends bound Workers as it ends trusts, with api_keys', async () => {
   expect(await next(o, trust, name)).toBe('TOKEN_REVOKED');
 });
 
-it('suspension: of whoever made the trust leaves it, listed', async () => {
+it('suspension: suspending the maker of a trust leaves it, listed', async () => {
   const { o, asked } = await newOffice();
   const { name } = await newSecret(o);
   const trust = await newTrust(asked);

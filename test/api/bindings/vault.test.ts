@@ -131,7 +131,7 @@ it('bindings: arguments are plain data, and nothing of them is called', async ()
   expect(calls).toBe(0);
 });
 
-it('trusts: of bound Workers have no audiences, keys, lifetime or addresses, and name a Worker', async () => {
+it('trusts: those of bound Workers name a Worker, and have no audiences, keys, lifetime or addresses', async () => {
   const o = await newOrg();
   const made = await o.post('/trusts', sent);
   expect(made.json).toMatchObject({
@@ -154,7 +154,7 @@ it('trusts: of bound Workers have no audiences, keys, lifetime or addresses, and
   expect(codeOf(moved)).toEqual(bad);
 });
 
-it('trusts: of bound Workers exchange no token, and look unknown there', async () => {
+it('trusts: those of bound Workers exchange no token, and look unknown there', async () => {
   const o = await newOrg();
   const trust = await newTrust(o);
   const body = { org_id: o.id, trust_id: trust, token: 'a.b.c' };

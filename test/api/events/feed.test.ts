@@ -154,7 +154,7 @@ describe('event feed: what a caller can see', () => {
     expect(await types(full.o)).toContain('CREDENTIAL_CREATED');
   });
 
-  it('of a renamed secret, only events whose names are all within reach', async () => {
+  it('shows events of a renamed secret only if all its names are within reach', async () => {
     const o = await newOrg();
     const mine = await newKey(o, { scopes: ['secrets:list'], secrets: ['public/*'] });
     const { id } = await newSecret(o, { name: 'public/a' });

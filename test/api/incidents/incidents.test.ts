@@ -69,7 +69,7 @@ async function leaked(o: Caller) {
   return { key, session, made, due };
 }
 
-describe('incident: of a containment', () => {
+describe('incident: a containment', () => {
   slow('shows the report, the progress of rotation and what was done', async () => {
     const o = await newOrg();
     const { key, session, made, due } = await leaked(o);
@@ -261,7 +261,7 @@ describe('incident: of a containment', () => {
   );
 });
 
-describe('incident: of a panic', () => {
+describe('incident: a panic', () => {
   it('keeps what was recent, for those who may list members', async () => {
     const o = await newOrg();
     await newMember(o);

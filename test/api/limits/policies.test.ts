@@ -212,7 +212,7 @@ describe('limits: the work of policies', () => {
     expect([status, json.created?.length], text).toEqual([200, 200]);
   });
 
-  it('of a bulk read is done in turns, and withholds what a policy holds', async () => {
+  it('a bulk read judges policies in turns, and withholds what a policy holds', async () => {
     const o = await newOrg();
     await widePolicies(o);
     const data = `${dotenv(60)}\nHELD=x`;

@@ -133,7 +133,7 @@ describe('log streams: order and batches', () => {
     }
   });
 
-  it('log stream: what a format adds counts for the size of a batch', async () => {
+  it('log stream: the size of a batch includes what a format adds', async () => {
     const o = await newOrg();
     const { host } = await newStream(o, 'datadog');
     await append(o, 40, () => ({ reason: '"'.repeat(30_000) }));

@@ -779,7 +779,7 @@ describe('integrity: rows of members in the database', () => {
   );
 });
 
-describe('allowed addresses: of members', () => {
+describe('allowed addresses: members', () => {
   it('apply only to members', async () => {
     const o = await newOrg();
     const owner = await ownerId(o);

@@ -372,7 +372,7 @@ describe('suspension: approvals', () => {
     expect(idOf(dan)).not.toBe(idOf(cat));
   });
 
-  it('suspension: to resume a decider is held like making one, and ties both', async () => {
+  it('suspension: resuming a decider is held like making one, and ties both', async () => {
     const { o, asked, bob, cat, held } = await newHeld();
     await suspend(o, idOf(cat));
     const ask = await bob.o.post(`/members/${idOf(cat)}/resume`);

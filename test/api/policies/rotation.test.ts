@@ -370,7 +370,7 @@ describe('rotation policy: auto_rotate', () => {
       await job(o);
     };
 
-    it('what a policy of an agent would replace is held, and reported as due', async () => {
+    it('a rotation by the policy of an agent is held, and the secret is reported as due', async () => {
       const { o, agent, secret } = await newHolding();
       expect(codeOf(await agent.post(`/secrets/${secret.id}/rotate`, {}))).toEqual(HELD);
       const { id } = await newPolicy(agent, 'rotation', AUTO);

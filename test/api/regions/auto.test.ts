@@ -133,7 +133,7 @@ describe('regions: auto', () => {
     });
   });
 
-  slow('what has begun ends with auto', async () => {
+  slow('replicas that auto began end with it', async () => {
     const { o, path } = await auto();
     await read(o, path, 'oc', OFTEN);
     await o.patch('', { regions: ['weur'] });

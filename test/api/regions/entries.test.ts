@@ -86,7 +86,7 @@ describe('entries of replicas', () => {
     expect(ids).toContain(headers.get('request-id'));
   });
 
-  it('what was taken of a storage with a lease is remembered, however long it is idle', async () => {
+  it('the gate remembers entries of a storage with a lease, however long it is idle', async () => {
     const o = await replicated();
     await inCore(o, (core) => {
       faults.clock = Date.now();
@@ -146,7 +146,7 @@ describe('entries of replicas', () => {
 });
 
 describe('lent requests', () => {
-  it('what is lent counts as used until it is given back', async () => {
+  it('count as used until they are given back', async () => {
     const o = await replicated();
     const { id } = await newAgent(o, { rate_limit: LIMIT });
     await inCore(o, (core) => {
@@ -159,7 +159,7 @@ describe('lent requests', () => {
     });
   });
 
-  it('what a region holds is asked back before a request is refused', async () => {
+  it('are recalled before the gate refuses a request', async () => {
     const o = await replicated();
     const agent = await newAgent(o, { rate_limit: LIMIT });
     const recalled: string[] = [];

@@ -238,7 +238,7 @@ describe('a replica', () => {
       expect(await replica.push({ ...sent, format: FORMAT })).toMatchObject({ term: 'a term', position: 4 });
     }));
 
-  it('what is settled in another term says nothing of its own', () =>
+  it('ignores what was settled in another term', () =>
     fresh({}, async (replica) => {
       const { following } = replica;
       following.load(page(3), page(3));

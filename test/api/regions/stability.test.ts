@@ -82,7 +82,7 @@ describe('stability', () => {
     expect(await ended()).not.toBeNull();
   });
 
-  it('what was not stable when the gate ended is not stable when it starts', async () => {
+  it('a change that was not stable when the gate ended is not stable when it starts', async () => {
     const o = await replicated();
     faults.isAlarmHeld = true;
     const n = await inCore(o, (core) => journal(core).append(general()));

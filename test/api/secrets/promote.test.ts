@@ -103,24 +103,30 @@ describe('promotion', () => {
     expect((await o.post(`/secrets/${gone.id}/restore`)).status).toBe(200);
   });
 
-  slow('validation: what is no promotion, and sources that are not active, are refused whole', async () => {
-    const o = await newPair();
-    expect(codeOf(await promote(o, { names: ['NEW'], prefix: 'N' }))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(codeOf(await promote(o, { from: 'production' }))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(codeOf(await promote(o, { from: 'nowhere' }))).toEqual([404, 'NOT_FOUND']);
-    expect(codeOf(await promote(o, {}, {}, 'nowhere'))).toEqual([404, 'NOT_FOUND']);
-    const missing = await promote(o, { names: ['NEW', 'NONE'] });
-    expect([codeOf(missing), missing.json.error.details[0].path]).toEqual([[404, 'NOT_FOUND'], 'NONE']);
-    await put(o, 'staging', 'BRIEF', 'x', { ttlSeconds: 60 });
-    await put(o, 'production', 'SAME', 'other', { ttlSeconds: 60 });
-    faults.clock = Date.now() + 61_000;
-    expect(codeOf(await promote(o, { names: ['BRIEF'] }))).toEqual([404, 'NOT_FOUND']);
-    const expired = await promote(o, { names: ['SAME', 'NEW'] });
-    expect([codeOf(expired), expired.json.error.details[0].path]).toEqual([[410, 'SECRET_EXPIRED'], 'SAME']);
-    expect((await promote(o, { prefix: 'B', prune: true })).json).toEqual(result({}));
-    faults.clock = null;
-    expect(await valuesOf(o)).toMatchObject({ OTHER: 'one' });
-  });
+  slow(
+    'validation: refuses an invalid promotion, or one of a source that is not active, as a whole',
+    async () => {
+      const o = await newPair();
+      expect(codeOf(await promote(o, { names: ['NEW'], prefix: 'N' }))).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await promote(o, { from: 'production' }))).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await promote(o, { from: 'nowhere' }))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await promote(o, {}, {}, 'nowhere'))).toEqual([404, 'NOT_FOUND']);
+      const missing = await promote(o, { names: ['NEW', 'NONE'] });
+      expect([codeOf(missing), missing.json.error.details[0].path]).toEqual([[404, 'NOT_FOUND'], 'NONE']);
+      await put(o, 'staging', 'BRIEF', 'x', { ttlSeconds: 60 });
+      await put(o, 'production', 'SAME', 'other', { ttlSeconds: 60 });
+      faults.clock = Date.now() + 61_000;
+      expect(codeOf(await promote(o, { names: ['BRIEF'] }))).toEqual([404, 'NOT_FOUND']);
+      const expired = await promote(o, { names: ['SAME', 'NEW'] });
+      expect([codeOf(expired), expired.json.error.details[0].path]).toEqual([
+        [410, 'SECRET_EXPIRED'],
+        'SAME',
+      ]);
+      expect((await promote(o, { prefix: 'B', prune: true })).json).toEqual(result({}));
+      faults.clock = null;
+      expect(await valuesOf(o)).toMatchObject({ OTHER: 'one' });
+    },
+  );
 
   slow('policy: a name that a naming policy does not allow there refuses all, a dry run too', async () => {
     const o = await newPair();

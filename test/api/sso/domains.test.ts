@@ -339,7 +339,7 @@ describe('owner', () => {
     expect(codeOf(await verify(o, again))).toEqual([409, 'CONFLICT']);
   });
 
-  slow('owner: of two organisations that verify at once, one gets the domain', async () => {
+  slow('owner: one of two organisations that verify at once gets the domain', async () => {
     for (let round = 0; round < 5; round++) {
       const orgs = [await newOrg(), await newOrg(), await newOrg()];
       const domain = newName();

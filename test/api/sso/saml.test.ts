@@ -76,7 +76,7 @@ it('saml connection: is made of metadata, shown, and changed with new certificat
   ]);
 });
 
-it('saml connection: what is not of its kind, is private or cannot be read is refused', async () => {
+it('saml connection: refuses fields of other kinds, private addresses and unreadable metadata', async () => {
   const { owner, id } = await office();
   const metadata_xml = metadataOf(IDP);
   const wrong: [object, string][] = [

@@ -124,7 +124,7 @@ describe('connection test: a sign-in that shows what it would do', () => {
     provider.odd.idToken = undefined as never;
   });
 
-  it('connection test: what a provider says is text on the page', async () => {
+  it('connection test: the page shows what a provider sends as text', async () => {
     const stand = await office({ jit: 1 });
     const name = '<script src="/x"></script><img src=x onerror=alert(1)>';
     const answer = await testedAs(stand, claimsOf(stand.at('bea'), { name, [name]: name, groups: [name] }));

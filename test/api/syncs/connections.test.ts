@@ -152,7 +152,7 @@ describe('sync: stored connections', () => {
   });
 });
 
-describe('sync: whose reach', () => {
+describe('sync: reach', () => {
   slow('sync: running a connection sends what its creator may read, and no more', async () => {
     const o = await newOrg();
     for (const name of ['app/ONE', 'other/TWO']) await newSecret(o, { name, value: name });

@@ -188,7 +188,7 @@ slow('sync: names whose ciphertexts leave the cache for those of others are sent
   expect(await inCore(o, (core) => syncs(core).steps(syncId, 1))).toEqual([]);
 });
 
-it('sync: what a job did not begin because another one goes on is not reported as failed', async () => {
+it('sync: a job that another one replaced reports no failure for what it did not begin', async () => {
   const o = await newOrg();
   const data = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`NAME_${i}`, `${i}`]));
   await o.post('/integrations/import', { source: 'svc', onConflict: 'fail', data });

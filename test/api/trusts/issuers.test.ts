@@ -317,7 +317,7 @@ describe('workload identity: a hostile issuer', () => {
     ]);
   });
 
-  it('whose name leads to a private address is not asked', async () => {
+  it('is not asked if its name leads to a private address', async () => {
     const { o, issuer, trust, asked, stand, reason } = await publishing();
     stand.address = '10.0.0.1';
     expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);

@@ -579,7 +579,7 @@ describe('workload identity: a trust that changes', () => {
     expect(codeOf(await whoami(app))).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('whose issuer is replaced gives nobody the stored responses of the workloads before', async () => {
+  it('gives nobody the stored responses of earlier workloads after its issuer was replaced', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const other = await newIssuer();
@@ -709,7 +709,7 @@ describe('workload identity: a trust that changes', () => {
     expect((await exchange(o, trust, await issuer.sign({ ref: 'main' }))).status).toBe(201);
   });
 
-  it('whose row was altered in the database is none', async () => {
+  it('is not found if its row was altered in the database', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);

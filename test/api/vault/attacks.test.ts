@@ -47,7 +47,7 @@ async function statuses({ token }: Pick<Caller, 'token'>, path: string) {
 }
 
 describe('Vault: permission', () => {
-  slow('names: what a key may not reach is 403 in each call, whether it exists or not', async () => {
+  slow('names: each call is 403 outside the reach of a key, whether the secret exists or not', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'other/a', value: 'secret' });
     const key = await newKey(o, { scopes: ['secrets:*'], secrets: ['app/*'] });

@@ -96,7 +96,7 @@ describe('Vault folders: read', () => {
     expect((await vault.get('production.folders/config')).json.data).toMatchObject({ max_versions: 1000 });
   });
 
-  slow('permission: what a key may not read is left out, and so is what needs approval', async () => {
+  slow('permission: leaves out secrets that the key may not read, or that need approval', async () => {
     const { o } = await newFolders();
     const key = await newKey(o, { scopes: ['secrets:read'], secrets: ['app/db/u*'] });
     expect(await mapAt(vaultOf(key), 'app/db')).toEqual({ user: 'app' });

@@ -222,7 +222,7 @@ describe('Vault: write', () => {
     expect((await put(65_000)).status).toBe(200);
   });
 
-  slow('names: what a secret cannot be called is 400, after authentication', async () => {
+  slow('names: an invalid name is 400, after authentication', async () => {
     const o = await newOrg();
     for (const name of ['a%20b', 'a@b', '-a', '%C3%A9'])
       expect((await vaultOf(o).put(`production/data/${name}`, { data: {} })).status).toBe(400);

@@ -140,7 +140,7 @@ describe('Vault: system paths', () => {
     expect(seen(await anyone.put('sys/capabilities-self', { path: 'x' }))).toEqual(DENIED);
   });
 
-  it('refused: what is not served has no handler', async () => {
+  it('refused: an unsupported path has no handler', async () => {
     const vault = vaultOf(await newOrg());
     for (const path of [
       'sys/policies/acl/x',

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import dashboard from '../../../docs/operations/grafana.json?raw';
 import page from '../../../docs/operations/monitoring.md?raw';
+import { prometheus } from '../../../src/metrics/prometheus';
 import { add, BUCKETS, keyOf, METRICS, type MetricName, observe, type Sums } from '../../../src/metrics/sums';
-import { prometheus } from '../../../src/metrics/text';
 
 type Observation = [MetricName, string[], number];
 

@@ -14,7 +14,7 @@ import { type Call, isRefusal, type Operation } from '../../../gate/request/call
 import { type More, wants } from '../../../gate/request/outcome';
 import type { Plan, Proposal } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
-import { advance, begin, changed, joined, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
+import { advance, begin, changed, joined, type Kept, keptOfAll, locksOf } from '../../secrets/gate/plans';
 import { limits } from '../../secrets/gate/state';
 import { readable } from '../../secrets/rules';
 import { bounded } from '../answer';
@@ -302,13 +302,12 @@ export const importOperations = {
     reach: mayWrite,
     authorize: mayEnter,
     change: {
-      locks(call) {
-        const environment = environmentFor(call)?.id ?? '';
-        return [
-          ...call.input.items.map(({ name }) => nameLock(environment, name)),
-          ...existing(call).map(({ id }) => id),
-        ];
-      },
+      locks: (call) =>
+        locksOf(
+          environmentFor(call),
+          call.input.items.map(({ name }) => name),
+          existing(call),
+        ),
       locked: async (call) => keptOfAll(call, existing(call)),
       plan: (call, now, { locked }) => plan(call, now, locked as Map<string, Kept>),
     },

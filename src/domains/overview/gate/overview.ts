@@ -9,7 +9,7 @@ import type { Core } from '../../../gate/core';
 import type { Call } from '../../../gate/request/call';
 import { again, type Walk } from '../../../gate/request/progress';
 import { slugOf } from '../../../gate/request/target';
-import type { Ending } from '../../../gate/rows/ending';
+import type { Expiring } from '../../../gate/rows/expiring';
 import { iso, isoOrNull } from '../../../http/wire';
 import { actions as approvalActions } from '../../approvals/actions';
 import { approvalOperations } from '../../approvals/gate/operations';
@@ -197,10 +197,10 @@ function* overdueSecrets(call: Call<unknown>): Walk<Part | undefined> {
 }
 
 /** What ends within the next week, from a time on. */
-function* ending(core: Core, kind: 'secret' | 'credential', from: number): Walk<string[]> {
+function* expiring(core: Core, kind: 'secret' | 'credential', from: number): Walk<string[]> {
   const ids: string[] = [];
-  for (let after: Ending = { id: '', at: from }; ; ) {
-    const page = core.rows.ending(kind, after, core.now() + AHEAD, PAGE);
+  for (let after: Expiring = { id: '', at: from }; ; ) {
+    const page = core.rows.expiring(kind, after, core.now() + AHEAD, PAGE);
     ids.push(...page.map(({ id }) => id));
     yield ROW * (1 + page.length);
     if (page.length < PAGE) return ids;
@@ -214,7 +214,7 @@ function* expiringSecrets(call: Call<unknown>): Walk<Part | undefined> {
   const isListed = listedSecrets(call);
   if (!isListed) return undefined;
   const items: Item[] = [];
-  for (const id of yield* ending(core, 'secret', core.now() - AHEAD)) {
+  for (const id of yield* expiring(core, 'secret', core.now() - AHEAD)) {
     const row = core.rows.get('secret', id);
     if (row && row.expires_at !== null && row.revoked_at === null && isListed(row))
       items.push(secretItem(call, row, row.expires_at));
@@ -244,7 +244,7 @@ function* expiringCredentials(call: Call<unknown>): Walk<Part | undefined> {
   if (!listings.length) return undefined;
   const byKind = new Map(listings);
   const items: Item[] = [];
-  for (const id of yield* ending(core, 'credential', core.now())) {
+  for (const id of yield* expiring(core, 'credential', core.now())) {
     const row = core.rows.get('credential', id);
     const listing = row && !isBrief(row.kind) && byKind.get(row.kind);
     if (row && listing && isNearEnd(row, core.now()) && listedIn(listing, row.kind, row))

@@ -14,7 +14,7 @@ import type { Fact, Plan, Proposal } from '../../../gate/request/plan';
 import { writeReadable } from '../../../gate/request/rollout';
 import { environmentOf } from '../../../gate/request/target';
 import { removal } from '../../secrets/gate/changes';
-import { advance, begin, isUsedId, joined, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
+import { advance, begin, isUsedId, joined, type Kept, keptOfAll, locksOf } from '../../secrets/gate/plans';
 import { limits } from '../../secrets/gate/state';
 import type { Delivered, EncryptedValue } from '../../secrets/rules';
 import { deliveredOf } from '../../syncs/gate/sent-ciphertexts';
@@ -266,11 +266,10 @@ export const promotionOperations = {
        * changes while its versions are counted is then 503.
        */
       locks({ core, ask, input }) {
-        const environment = environmentOf(core, ask.named.environment)?.id ?? '';
-        return (input.names ?? []).flatMap((name) => {
-          const row = core.rows.find('secret', environment, name);
-          return [nameLock(environment, name), ...(row ? [row.id] : [])];
-        });
+        const environment = environmentOf(core, ask.named.environment);
+        const names = input.names ?? [];
+        const rows = names.map((name) => core.rows.find('secret', environment?.id ?? '', name));
+        return locksOf(environment, names, rows);
       },
       async locked(call): Promise<Locked> {
         const steps = copiedNow(call);

@@ -17,7 +17,7 @@ import {
   type Kept,
   keptOf,
   lifetime,
-  nameLock,
+  locksOf,
 } from '../../secrets/gate/plans';
 import { subjectOf } from '../../secrets/gate/state';
 import type { EncryptedValue } from '../../secrets/rules';
@@ -58,7 +58,7 @@ const named = {
   },
   locks(call: Call<NameInput>): string[] {
     const { environment, row } = find(call);
-    return [nameLock(environment?.id ?? '', call.input.name), ...(row ? [row.id] : [])];
+    return locksOf(environment, [call.input.name], [row]);
   },
 };
 

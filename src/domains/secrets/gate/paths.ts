@@ -30,7 +30,7 @@ import {
   readable,
 } from '../rules';
 import { removal, restoration } from './changes';
-import { advance, begin, changed, isUsedId, type Kept, keptOf, nameLock } from './plans';
+import { advance, begin, changed, isUsedId, type Kept, keptOf, locksOf } from './plans';
 import { aboutRead, byName, deliver, noEnvironment, type ReadInput, read } from './reads';
 import { reserve } from './reserved';
 import { subjectOf } from './state';
@@ -83,8 +83,7 @@ export const about = (call: Call<unknown>): Partial<ReturnType<typeof subjectOf>
 
 export const nameLockOf = (call: Call<unknown>): string[] => {
   const { environment, live, deleted } = placeOf(call);
-  const row = live ?? deleted;
-  return [nameLock(environment?.id ?? '', namedId(call.ask, 'name')), ...(row ? [row.id] : [])];
+  return locksOf(environment, [namedId(call.ask, 'name')], [live ?? deleted]);
 };
 
 // ---------------------------------------------------------------- reading

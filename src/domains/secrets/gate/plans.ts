@@ -34,6 +34,19 @@ export const isUsedId = ({ rows }: Core, id: string): boolean =>
 /** The lock for assigning a name, or depending on its assignment. */
 export const nameLock = (environment: string, name: string) => `name:${environment}:${name}`;
 
+/**
+ * The locks of a change of secrets by their names: on each name, which it may assign, and on each secret that
+ * has one.
+ */
+export const locksOf = (
+  environment: EnvironmentRow | null,
+  names: readonly string[],
+  rows: readonly (SecretRow | null)[],
+): string[] => [
+  ...names.map((name) => nameLock(environment?.id ?? '', name)),
+  ...rows.flatMap((row) => row?.id ?? []),
+];
+
 /** A lifetime in seconds as an expiry in a row; null for none. */
 export const lifetime = (seconds: number | null, now: number) => ({
   expires_at: seconds === null ? null : now + seconds * 1000,

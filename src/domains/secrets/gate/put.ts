@@ -8,7 +8,7 @@ import type { Proposal } from '../../../gate/request/plan';
 import { environmentOf, namedId } from '../../../gate/request/target';
 import { type EncryptedValue, etagOf, preconditionFailed } from '../rules';
 import { amend, type UpdateInput } from './changes';
-import { begin, encryptFor, isUsedId, type Kept, keptOf, nameLock } from './plans';
+import { begin, encryptFor, isUsedId, type Kept, keptOf, locksOf } from './plans';
 import { subjectOf } from './state';
 
 export interface PutInput extends Pick<UpdateInput, 'if_match' | 'fields' | 'auto_rotate' | 'ttl'> {
@@ -43,7 +43,7 @@ export const put: Operation<PutInput> = {
   change: {
     locks(call) {
       const { environment, row } = find(call);
-      return [nameLock(environment?.id ?? '', namedId(call.ask, 'name')), ...(row ? [row.id] : [])];
+      return locksOf(environment, [namedId(call.ask, 'name')], [row]);
     },
     async locked(call) {
       const { row } = find(call);

@@ -15,7 +15,7 @@ import { environmentOf } from '../../../../gate/request/target';
 import { iso } from '../../../../http/wire';
 import { type EncryptedValue, readable } from '../../rules';
 import { amend, removal } from '../changes';
-import { begin, isUsedId, joined, type Kept, keptOfAll, nameLock } from '../plans';
+import { begin, isUsedId, joined, type Kept, keptOfAll, locksOf } from '../plans';
 import { noEnvironment } from '../reads';
 import { isDirectly, MOST_BULK } from '../selection';
 import { limits } from '../state';
@@ -255,13 +255,12 @@ const write: Operation<FolderWriteInput> = {
   subject,
   authorize: permitted,
   change: {
-    locks(call) {
-      const environment = environmentFor(call)?.id ?? '';
-      return [
-        ...call.input.items.map(({ name }) => nameLock(environment, name)),
-        ...existing(call).map(({ id }) => id),
-      ];
-    },
+    locks: (call) =>
+      locksOf(
+        environmentFor(call),
+        call.input.items.map(({ name }) => name),
+        existing(call),
+      ),
     locked: async (call) => keptOfAll(call, existing(call)),
     plan: (call, now, { locked }) => planOfWrite(call, now, locked as Map<string, Kept>),
   },

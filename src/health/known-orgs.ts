@@ -1,8 +1,8 @@
 // Organisations that D1 once had and that the survey remembers: whether D1 has lost them, or is that of
 // another vault. Invariants: one that was deleted is not taken for lost; while some are lost, no others are
 // learnt, so that those of another vault are not taken for our own.
-import type { Env, MasterKey } from './env';
-import { markOf, type WrappedKey } from './keys/keyring';
+import type { Env, MasterKey } from '../env';
+import { markOf, type WrappedKey } from '../keys/keyring';
 import { compared } from './row-walk';
 
 /** How many are remembered, of how many one run looks whether D1 has them, and how many gates it asks. */

@@ -4,9 +4,9 @@
 // starts it, so no caller causes a call to a gate; ids go to the log and to the gate of the health check,
 // never to a response.
 
-import type { Env, MasterKey } from './env';
-import type { Pulse, Vitals } from './gate/request/call';
-import { opens, type WrappedKey } from './keys/keyring';
+import type { Env, MasterKey } from '../env';
+import type { Pulse, Vitals } from '../gate/request/call';
+import { opens, type WrappedKey } from '../keys/keyring';
 import { lookForKnown, remembered } from './known-orgs';
 import { noWalk, ROWS_A_RUN, type RowWalk, unequal, walkRows } from './row-walk';
 

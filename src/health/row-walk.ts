@@ -1,8 +1,8 @@
 // The walk of the survey through the rows of organisations: each gate compares its own with D1, a page in
 // each scheduled run. Invariants: a run causes at most ten calls of gates; where rows differed is looked at
 // again in each run; ids go to the log, never to a response.
-import type { Env } from './env';
-import type { Agreement, Place } from './objects/row-comparison';
+import type { Env } from '../env';
+import type { Agreement, Place } from '../objects/row-comparison';
 
 /** Organisations of which one run compares rows, and places that it looks at again. */
 export const ROWS_A_RUN = 5;

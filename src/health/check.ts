@@ -1,15 +1,24 @@
 // The health check: can callers be served? `down` (503) if none can, `degraded` (200) if some cannot, or work
 // behind the requests stands still. The database, the deployment key, a sample of organisations' keys and a
-// gate are tried directly; all organisations are seen slowly by the scheduled run (`health-survey.ts`).
+// gate are tried directly; all organisations are seen slowly by the scheduled run (`survey.ts`).
 // Invariants: a caller causes at most one D1 batch and one call to the gate of the health check in ten
 // seconds per isolate, and a second query if that batch fails; a response has counts, never the id of an
 // organisation.
 
 import { getTableName, is } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import * as schema from './db/schema';
-import { type Env, type MasterKey, type Settings, settingsOf } from './env';
-import type { Pulse } from './gate/request/call';
+import * as schema from '../db/schema';
+import { type Env, type MasterKey, type Settings, settingsOf } from '../env';
+import type { Pulse } from '../gate/request/call';
+import {
+  DATABASE_LOST,
+  DEPLOYMENT_KEY_MISSING,
+  markOf,
+  opens,
+  type WrappedKey,
+  whyClosed,
+} from '../keys/keyring';
+import { unequal } from './row-walk';
 import {
   firstPosition,
   isRestored,
@@ -21,16 +30,7 @@ import {
   type Survey,
   sinceMended,
   survey,
-} from './health-survey';
-import {
-  DATABASE_LOST,
-  DEPLOYMENT_KEY_MISSING,
-  markOf,
-  opens,
-  type WrappedKey,
-  whyClosed,
-} from './keys/keyring';
-import { unequal } from './row-walk';
+} from './survey';
 
 /** How long a result is reused, and how long one that is not `ok`. */
 const REUSED_FOR = 10_000;

@@ -28,12 +28,12 @@ async function ask(core: Core): Promise<boolean | null> {
 
 /**
  * Whether this gate is behind D1, as after a copy of its storage was put back. Asked once; without an answer,
- * again later. `again`: at once, for a change.
+ * again later. `again`: at once, for a change; so it is while a change of an earlier release is in doubt.
  */
 export async function isBehind(core: Core, again = false): Promise<boolean | null> {
   const known = standing(core);
   if (known.isBehind !== null) return known.isBehind;
-  if (!known.asking && !again && Date.now() - known.askedAt < AGAIN) return null;
+  if (!known.asking && !again && !isInDoubt(core) && Date.now() - known.askedAt < AGAIN) return null;
   known.askedAt = Date.now();
   known.asking ??= ask(core).finally(() => {
     known.asking = null;
