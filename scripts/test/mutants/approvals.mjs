@@ -25,6 +25,12 @@ export const mutants = [
     notice: 'api/secrets/promote: deciders are shown each name that a promotion writes or deletes',
   },
   {
+    name: 'deciders are shown the first names of several secrets, and a number of others',
+    tag: 'several-shown-by-name',
+    change: { from: "name).join(', '))", to: "name).join(', ').slice(0, MOST_FACT))" },
+    notice: 'api/approvals/shown: approval: long names hide none of several secrets from deciders',
+  },
+  {
     name: 'deciders are not shown which new secrets a promotion writes',
     tag: 'promoted-names-shown',
     change: { from: "created.join(', ')", to: "''" },
