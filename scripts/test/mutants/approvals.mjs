@@ -219,6 +219,13 @@ export const mutants = [
       'api/approvals/targets: approval: one of the default environment is void once that is another with its slug',
   },
   {
+    name: 'an approval adds secrets to another environment with the slug of the approved one',
+    tag: 'approved-place-kept',
+    change: { from: '[change.after.environment_id]', to: '[]' },
+    notice:
+      'api/approvals/targets: approval: one that adds secrets is void once their environment is another with its slug',
+  },
+  {
     name: 'an approval of a connection gives what its environments and teams give since',
     tag: 'approved-connection-kept',
     change: { from: '[team_id, ...withGrants(team_id)]', to: '[]' },
