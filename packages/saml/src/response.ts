@@ -10,6 +10,7 @@ import {
   type Document,
   type Element,
   everywhere,
+  exactTextOf,
   isNamed,
   only,
   PROTOCOL,
@@ -117,7 +118,8 @@ function assertionOf(
   );
   const authentication = only(assertion, SAML, 'AuthnStatement');
   const id = attributeOf(assertion, 'ID');
-  const value = textOf(nameId);
+  // Somebody could choose the name of another person with a space behind it.
+  const value = exactTextOf(nameId);
   if (!id || !value || value.length > 256) throw new Refused('it names nobody');
   return {
     id,
@@ -179,7 +181,7 @@ function attributesOf(assertion: Element): Record<string, string[]> {
   for (const statement of childrenOf(assertion, SAML, 'AttributeStatement'))
     for (const attribute of childrenOf(statement, SAML, 'Attribute')) {
       const name = attributeOf(attribute, 'Name') ?? '';
-      const texts = childrenOf(attribute, SAML, 'AttributeValue').map(textOf);
+      const texts = childrenOf(attribute, SAML, 'AttributeValue').map(exactTextOf);
       found.set(name, [...(found.get(name) ?? []), ...texts]);
       values += texts.length;
     }

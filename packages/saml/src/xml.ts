@@ -98,11 +98,18 @@ export function only(parent: Node, namespace: string, name: string): Element {
   return first;
 }
 
-/** The text of an element that has no elements inside. */
-export function textOf(element: Element): string {
+/**
+ * The text of an element that has no elements inside, with the white space that is part of it. White space
+ * alone is no text: it would be the name of everybody who has none.
+ */
+export function exactTextOf(element: Element): string {
   if (childrenOf(element).length) throw new Refused(`${element.localName} must be a text`);
-  return (element.textContent ?? '').trim();
+  const text = element.textContent ?? '';
+  return text.trim() === '' ? '' : text;
 }
+
+/** The same without white space around it. */
+export const textOf = (element: Element): string => exactTextOf(element).trim();
 
 export const attributeOf = (element: Element, name: string): string | null =>
   element.hasAttribute(name) ? element.getAttribute(name) : null;

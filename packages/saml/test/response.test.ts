@@ -250,6 +250,18 @@ describe('saml: text that is not a response', () => {
     await expect(read(id, idp.respond(id, { attributes }))).rejects.toThrow('too many attributes');
   });
 
+  it('saml: white space makes another subject, and another value of an attribute', async () => {
+    const id = freshId();
+    const answer = await read(
+      id,
+      idp.respond(id, { nameId: 'u-1 ', attributes: { groups: ['ops', ' ops'] } }),
+    );
+    expect(answer).toMatchObject({ subject: 'u-1 ', attributes: { groups: ['ops', ' ops'] } });
+    const blank = await read(id, idp.respond(id, { attributes: { uid: [' '] } }));
+    expect(blank.attributes).toEqual({ uid: [''] });
+    await expect(read(id, idp.respond(id, { nameId: ' ' }))).rejects.toThrow('it names nobody');
+  });
+
   it('saml: an attribute named like a property of objects is only an attribute', async () => {
     const id = freshId();
     const answer = await read(id, idp.respond(id, { attributes: { __proto__x: ['1'], constructor: ['2'] } }));

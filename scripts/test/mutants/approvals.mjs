@@ -25,6 +25,12 @@ export const mutants = [
     notice: 'api/secrets/promote: deciders are shown each name that a promotion writes or deletes',
   },
   {
+    name: 'deciders are shown the first names of several secrets, and a number of others',
+    tag: 'several-shown-by-name',
+    change: { from: "name).join(', '))", to: "name).join(', ').slice(0, MOST_FACT))" },
+    notice: 'api/approvals/shown: approval: long names hide none of several secrets from deciders',
+  },
+  {
     name: 'deciders are not shown which new secrets a promotion writes',
     tag: 'promoted-names-shown',
     change: { from: "created.join(', ')", to: "''" },
@@ -204,6 +210,13 @@ export const mutants = [
     change: { from: '...(change.after ? [change.after.default_environment] : [])', to: '' },
     notice:
       'api/approvals/targets: approval: one of the default environment is void once that is another with its slug',
+  },
+  {
+    name: 'an approval adds secrets to another environment with the slug of the approved one',
+    tag: 'approved-place-kept',
+    change: { from: '[change.after.environment_id]', to: '[]' },
+    notice:
+      'api/approvals/targets: approval: one that adds secrets is void once their environment is another with its slug',
   },
   {
     name: 'an approval of a connection gives what its environments and teams give since',

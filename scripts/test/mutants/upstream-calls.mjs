@@ -56,6 +56,13 @@ export const mutants = [
     notice: `${ROUTE} approval: deciders see all that is sent, and nothing that the upstream’s auth replaces`,
   },
   {
+    name: 'the ends of a held body are longer than deciders are shown',
+    tag: 'ends-of-body-shown-whole',
+    change: { from: 'if (Math.max(start.length, end.length) > MOST_BODY / 2) continue;', to: '' },
+    notice:
+      'unit/upstreams/shown: approval: whatever the body, both ends fit, and tell how much is between them',
+  },
+  {
     name: 'every header of a caller is sent on',
     tag: 'use-headers-kept-here',
     change: { from: '!isKeptHere(name) && ', to: '' },

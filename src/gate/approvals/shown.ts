@@ -98,14 +98,15 @@ function differences<T extends object>(before: T, after: T, fields: readonly (ke
     ]);
 }
 
-/** Secrets that are read: one in detail, several by name. */
+/** Secrets that are read: one in detail, several all by name. */
 function ofReads(core: Core, rows: readonly SecretRow[]): Fact[] {
   if (rows.length === 0) return [];
   const [row] = rows as [SecretRow];
   if (rows.length > 1)
     return [
       ...fact('Secrets', rows.length),
-      ...fact('Names', listInWords(rows.map(({ name }) => name))),
+      // safety: several-shown-by-name
+      ...inPieces('Names', rows.map(({ name }) => name).join(', ')),
       ...environmentsOf(core, rows),
     ];
   return [

@@ -25,6 +25,9 @@ function namedBy(change: Change): string[] {
   const row = change.after ?? change.before;
   if (!row) return [];
   switch (change.kind) {
+    case 'secret':
+      // safety: approved-place-kept
+      return change.before || !change.after ? [] : [change.after.environment_id];
     case 'grant':
       return [
         ...withMembers(change.after?.grantee_id),

@@ -138,6 +138,27 @@ slow('approval: deciders are shown where, to whom and what, and no value or cred
   });
 });
 
+it('approval: long names hide none of several secrets from deciders', async () => {
+  const { o, ann, bob } = await newOffice();
+  const names = Array.from({ length: 35 }, (_, n) => `${'A'.repeat(250)}${100 + n}`).concat('ROOT');
+  const items = (value: string) => ({
+    source: 'doppler',
+    environmentId: 'production',
+    onConflict: 'overwrite',
+    data: Object.fromEntries(names.map((name) => [name, value])),
+  });
+  expect((await o.post('/integrations/import', items('1'))).status).toBe(200);
+  await newApprovalPolicy(o, ['secret.read', 'secret.update']);
+  for (const held of [
+    await bob.o.post('/integrations/generate', { format: 'dotenv', environmentId: 'production' }),
+    await bob.o.post('/integrations/import', items('2')),
+  ]) {
+    const { shown } = (await ann.o.get(`/approvals/${approvalIn(held).id}`)).json;
+    const pieces = (shown as { name: string; value: string }[]).filter(({ name }) => /^Names/.test(name));
+    expect(pieces.map(({ value }) => value).join('')).toBe(names.join(', '));
+  }
+});
+
 it('approval: only its root and who may decide it are shown what it does', async () => {
   const { o, ann, bob, asked } = await newOffice();
   const dan = await signIn(o, 'admin');

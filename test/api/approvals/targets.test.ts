@@ -265,6 +265,18 @@ it('approval: one of the default environment is void once that is another with i
   expect((await ask(under(again))).json.default_environment).toBe('live');
 });
 
+it('approval: one that adds secrets is void once their environment is another with its slug', async () => {
+  const { o } = await newOffice();
+  await newSecret(o, { name: 'DB', value: 'held', environment: 'production' });
+  await newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: ['production'] } });
+  const ask = (headers = {}) => o.post('/environments/staging/promote', { from: 'production' }, headers);
+  const { id } = approvalIn(await ask());
+  await plantApproval(o, id);
+  expect((await o.del('/environments/staging')).status).toBe(204);
+  expect((await o.post('/environments', { name: 'Staging', slug: 'staging' })).status).toBe(201);
+  expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+});
+
 it('approval: one of a connection is void once an environment or a team that it names gives more', async () => {
   const { o, ann } = await newOffice();
   const team = await newTeam(o);

@@ -10,7 +10,7 @@ import type { ShownBody, UseCall } from './use-plan';
 
 /** The most characters of a body that is shown whole. */
 const MOST_BODY = 30_000;
-/** Bytes of each end of a longer one. */
+/** The most bytes of each end of a longer one. */
 const EACH_END = 10_000;
 /** The most characters of everything else: a request has room for both. See gate/approvals/shown.ts. */
 const MOST_REST = 16_000;
@@ -31,15 +31,14 @@ export function shownBody(body: Uint8Array): ShownBody {
   const about = { bytes: body.length, sha256: sha256(body) };
   const text = body.length <= MOST_BODY ? readable(body, isText) : null;
   if (text !== null && text.length <= MOST_BODY) return { ...about, text, end: null, hidden: 0 };
-  const each = Math.min(EACH_END, body.length >> 1);
-  // Of invisible characters, which are written out, fewer fit.
-  const cut = (part: string) => part.slice(0, MOST_BODY / 2);
-  return {
-    ...about,
-    text: cut(readable(body.subarray(0, each), isText)),
-    end: cut(readable(body.subarray(body.length - each), isText)),
-    hidden: body.length - 2 * each,
-  };
+  for (let each = Math.min(EACH_END, body.length >> 1); ; each >>= 1) {
+    const ends = [body.subarray(0, each), body.subarray(body.length - each)];
+    const [start = '', end = ''] = ends.map((part) => readable(part, isText));
+    // Of invisible characters, which are written out, fewer fit. None is cut off: what is not shown is counted.
+    // safety: ends-of-body-shown-whole
+    if (Math.max(start.length, end.length) > MOST_BODY / 2) continue;
+    return { ...about, text: start, end, hidden: body.length - 2 * each };
+  }
 }
 
 const counted = (n: number) => n.toLocaleString('en');
