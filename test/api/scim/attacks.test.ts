@@ -479,6 +479,7 @@ describe('SCIM: hostile input', () => {
       'constructor eq "a"',
       'password eq "a"',
       'userName eq "\\u0000"',
+      'userName eq "a\nb"',
     ];
     for (const filter of filters) {
       const answer = await idp.get(`/Users?filter=${encodeURIComponent(filter.slice(0, 8000))}`);

@@ -28,6 +28,7 @@ function forwarded(
   answer: (init: RequestInit) => Response | Promise<Response>,
   body: ReadableStream<Uint8Array> | null = null,
   ports: Partial<UsePorts> = {},
+  of: UsePlan = plan,
 ) {
   vi.stubGlobal('fetch', async (_: string, init: RequestInit) => answer(init));
   const told: unknown[] = [];
@@ -47,7 +48,7 @@ function forwarded(
     route: 'https://vault.example.com/api/v1/orgs/org_1/use/api',
     egress: { allowPrivate: true },
   };
-  const done = forward(plan, given, {
+  const done = forward(of, given, {
     ends: ends.signal,
     answered: async (one) => {
       told.push(one);
@@ -98,6 +99,19 @@ describe('forward', () => {
   it('bounds: an answer whose length is known to be past its bound is refused', async () => {
     const long = () => new Response(streamOf('12345678901'), { headers: { 'Content-Length': '11' } });
     expect(await forwarded(long).done).toMatchObject({ code: 'TARGET_REJECTED' });
+  });
+
+  it('bounds: an answer that takes too many steps to mask is refused, or broken off', async () => {
+    const repeating = { ...plan, max_response_bytes: 100_000 };
+    repeating.values = { KEY: { value: 'a'.repeat(4096), isChosen: false } };
+    const text = 'a'.repeat(16_384);
+    const inBody = forwarded(() => new Response(text), null, {}, repeating);
+    await expect(textOf(inBody.done)).rejects.toThrow();
+    expect(inBody.told.at(-1)).toBe('too_large');
+    const head = () => new Response('', { headers: { 'X-Echo': text } });
+    const inHeader = forwarded(head, null, {}, repeating);
+    expect(await inHeader.done).toMatchObject({ code: 'TARGET_REJECTED' });
+    expect(inHeader.told).toMatchObject([{ status: null, code: 'TARGET_REJECTED' }]);
   });
 
   it('audit: no answer begins before its entry is durable, nor if it may not', async () => {

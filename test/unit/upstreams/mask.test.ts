@@ -81,6 +81,15 @@ describe('masking', () => {
     }
   });
 
+  it('masking: what takes too many steps is refused, and a long value in single bytes is not', () => {
+    expect(() => masked('a'.repeat(16_384), ['a'.repeat(4096)])).toThrow('TARGET_REJECTED');
+    expect(masked('ab'.repeat(100), ['ab'.repeat(50)])).toBe('*'.repeat(200));
+    const value = Array.from({ length: 4096 }, (_, n) => `${n} `)
+      .join('')
+      .slice(0, 16_384);
+    expect(masked(`<${value}${value}`, [value], 1)).toBe(`<${'*'.repeat(2 * 16_384)}`);
+  });
+
   it('masking: 8 MB pass in chunks without being held', () => {
     const { take } = masker(['sk_live_12345', 'abcdefgh']);
     const chunk = utf8('x'.repeat(65_536));

@@ -49,7 +49,7 @@ export function rewritten(reference: string, { base_url, url, route }: AnswerOf)
 /** The references of a Link header, each rewritten; null if one leads to this service itself. */
 function linksOf(value: string, answer: AnswerOf): string | null {
   let isOurs = false;
-  const links = value.replace(/<([^>]*)>/g, (_, reference: string) => {
+  const links = value.replace(/<([^<>]*)>/g, (_, reference: string) => {
     const link = rewritten(reference.trim(), answer);
     isOurs ||= link === null;
     return `<${link}>`;

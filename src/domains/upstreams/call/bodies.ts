@@ -1,6 +1,7 @@
 // The bodies of a call, streamed both ways. Invariants: nothing is read before whoever receives it asks for
 // it; what goes past a bound, or ends before its time, arrives broken off.
 import { concat } from '../../../crypto/bytes';
+import { ApiError } from '../../../errors';
 import { unpacked } from './decode';
 import { masker } from './mask';
 import type { UseEnd } from './use-plan';
@@ -143,7 +144,9 @@ export function downloadOf(body: ReadableStream<Uint8Array>, given: Download): R
           // safety: use-response-bytes
           if (counts.response > most) watching.end('too_large');
           if (!isOver) controller.enqueue(part);
-        } catch {
+        } catch (error) {
+          // Masking took too many steps.
+          if (error instanceof ApiError) watching.end('too_large');
           over(howOf(watching), () => controller.error(new Error('broken off')));
         }
       },

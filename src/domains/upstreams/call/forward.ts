@@ -107,17 +107,22 @@ function headOf({ plan, given: { call } }: Ongoing, response: Response) {
   return { kinds: kinds ?? [], hasBody, length };
 }
 
+/** The status and headers of an answer, masked. Throws a refusal if that takes too many steps. */
+function initOf({ plan, given }: Ongoing, response: Response, { url, masked }: Placed) {
+  const { name, base_url } = plan.upstream;
+  const about: AnswerOf = { upstream: name, base_url, url, route: given.route, values: masked };
+  const { status } = response;
+  const statusText = answerReason(response.statusText, masked);
+  return { status, statusText, headers: answerHeaders(response.headers, about) };
+}
+
 /** The answer for the caller. */
 function answerOf(
   ongoing: Ongoing,
-  response: Response,
+  { response, placed: { masked }, init }: Sent,
   head: Exclude<ReturnType<typeof headOf>, Refusal>,
-  { url, masked }: Placed,
 ): Response {
   const { plan, given, ports, watching, counts, began } = ongoing;
-  const { name, base_url } = plan.upstream;
-  const about: AnswerOf = { upstream: name, base_url, url, route: given.route, values: masked };
-  const headers = answerHeaders(response.headers, about);
   let isEnded = false;
   const ended = (how: UseEnd) => {
     if (isEnded) return;
@@ -127,15 +132,13 @@ function answerOf(
     const isNoted = how !== 'complete' || Date.now() - began > LONG;
     ports.defer(ports.ended({ response_bytes: counts.response, how, isNoted }).catch(() => {}));
   };
-  const { status } = response;
-  const init = { status, statusText: answerReason(response.statusText, masked), headers };
   if (response.webSocket) {
     const relay = { plan, values: masked, counts, watching, ended };
     return new Response(null, { ...init, webSocket: relayed(response.webSocket, relay) });
   }
   if (!head.hasBody || response.body === null) {
     if (given.call.method === 'HEAD' && head.length !== null)
-      headers.set('Content-Length', String(head.length));
+      init.headers.set('Content-Length', String(head.length));
     ended('complete');
     return new Response(null, init);
   }
@@ -144,8 +147,14 @@ function answerOf(
   return new Response(downloadOf(response.body, download), init);
 }
 
+interface Sent {
+  response: Response;
+  placed: Placed;
+  init: ReturnType<typeof initOf>;
+}
+
 /** Places, signs and sends. Throws a refusal. */
-async function send(ongoing: Ongoing): Promise<{ response: Response; placed: Placed }> {
+async function send(ongoing: Ongoing): Promise<Sent> {
   const { plan, given, ports, watching } = ongoing;
   const { call, egress } = given;
   const tokens = await watching.wait(ownTokens(plan, egress, ports));
@@ -155,7 +164,7 @@ async function send(ongoing: Ongoing): Promise<{ response: Response; placed: Pla
   const request = { method: call.method, headers: withOurs(placed, call), body, signal: watching.signal };
   const response = await watching.wait(guardedStream(egress, placed.url, request));
   if ('unreachable' in response) throw new ApiError(unreachable(ongoing, response.unreachable));
-  return { response, placed };
+  return { response, placed, init: initOf(ongoing, response, placed) };
 }
 
 /** Ends a call that has no answer: the entry tells why. */
@@ -171,7 +180,7 @@ export async function forward(plan: UsePlan, given: Forwarded, ports: UsePorts):
   const watching = watch(plan, ports.ends);
   const counts: Counts = { request: 0, response: 0 };
   const ongoing: Ongoing = { plan, given, ports, watching, counts, began: Date.now() };
-  let sent: Awaited<ReturnType<typeof send>>;
+  let sent: Sent;
   try {
     sent = await send(ongoing);
   } catch (error) {
@@ -197,5 +206,5 @@ export async function forward(plan: UsePlan, given: Forwarded, ports: UsePorts):
   }
   // safety: use-entry-before-answer
   if (!isGiven) return refuse('TOKEN_REVOKED');
-  return answerOf(ongoing, sent.response, head, sent.placed);
+  return answerOf(ongoing, sent, head);
 }

@@ -1,8 +1,10 @@
 // Masks values in what an upstream answers: in each form in which an API may repeat what it was sent, by as
 // many asterisks as the form has bytes. Invariants: length and chunks before the last pending byte stay as
-// they are; a value is found across any borders of chunks; only what may begin a form is held back.
+// they are; a value is found across any borders of chunks; only what may begin a form is held back; the work
+// for one answer is bounded by its bytes.
 
 import { concat, toBase64, utf8 } from '../../../crypto/bytes';
+import { ApiError, refuse } from '../../../errors';
 
 const hexOf = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -17,8 +19,12 @@ function base64Forms(bytes: Uint8Array): string[] {
   });
 }
 
-/** A way to spell bytes of which any may be escaped: how many bytes stand for how many of a value. */
-type Spelling = (bytes: Uint8Array, at: number) => Spelled | 'pending' | null;
+/** A way to spell bytes of which any may be escaped, and what begins an escape. */
+interface Spelling {
+  escape: number;
+  /** How many bytes an escape has, and what it means. */
+  read(bytes: Uint8Array, at: number): Spelled | 'pending' | null;
+}
 interface Spelled {
   used: number;
   means: Uint8Array | readonly number[];
@@ -60,28 +66,28 @@ function unitAt(bytes: Uint8Array, at: number): number | 'pending' | null {
 }
 
 /** As JSON has it: encoders differ in what they escape, and in the case of digits. */
-const json: Spelling = (bytes, at) => {
-  const byte = bytes[at];
-  if (byte === undefined) return 'pending';
-  if (byte !== BACKSLASH) return { used: 1, means: [byte] };
-  const next = bytes[at + 1];
-  if (next === undefined) return 'pending';
-  const short = SHORT.get(next);
-  if (short !== undefined) return { used: 2, means: [short] };
-  const unit = unitAt(bytes, at);
-  if (typeof unit !== 'number') return unit;
-  if (unit < 0xd800 || unit > 0xdbff) return { used: 6, means: utf8(String.fromCharCode(unit)) };
-  const low = unitAt(bytes, at + 6);
-  return typeof low === 'number' ? { used: 12, means: utf8(String.fromCharCode(unit, low)) } : low;
+const json: Spelling = {
+  escape: BACKSLASH,
+  read(bytes, at) {
+    const next = bytes[at + 1];
+    if (next === undefined) return 'pending';
+    const short = SHORT.get(next);
+    if (short !== undefined) return { used: 2, means: [short] };
+    const unit = unitAt(bytes, at);
+    if (typeof unit !== 'number') return unit;
+    if (unit < 0xd800 || unit > 0xdbff) return { used: 6, means: utf8(String.fromCharCode(unit)) };
+    const low = unitAt(bytes, at + 6);
+    return typeof low === 'number' ? { used: 12, means: utf8(String.fromCharCode(unit, low)) } : low;
+  },
 };
 
 /** As URLs and forms have it. */
-const percent: Spelling = (bytes, at) => {
-  const byte = bytes[at];
-  if (byte === undefined) return 'pending';
-  if (byte !== PERCENT) return { used: 1, means: [byte] };
-  const value = hexAt(bytes, at + 1, 2);
-  return typeof value === 'number' ? { used: 3, means: [value] } : value;
+const percent: Spelling = {
+  escape: PERCENT,
+  read(bytes, at) {
+    const value = hexAt(bytes, at + 1, 2);
+    return typeof value === 'number' ? { used: 3, means: [value] } : value;
+  },
 };
 
 /** The forms of a value that the bytes alone decide. Lone surrogates cannot be sent, so a value has none. */
@@ -113,7 +119,7 @@ interface Forms {
 function beginnings({ bytes, spelling }: Form): (readonly [number, number])[] {
   const [first = 0, second = 0] = bytes;
   if (spelling === null) return [[first, second]];
-  const begins = spelling === json ? BACKSLASH : PERCENT;
+  const begins = spelling.escape;
   const behind = spelling === json ? [LETTER_U, ...SHORT.keys()] : [...utf8('0123456789abcdefABCDEF')];
   return [
     ...[second, begins, ...(second === BLANK ? [PLUS] : [])].map((next) => [first, next] as const),
@@ -133,32 +139,43 @@ function indexed(forms: readonly Form[]): Forms {
   return found;
 }
 
-type End = number | 'pending' | null;
+/** The forms of values, which stay the same for all that one call answers. */
+const known = new WeakMap<readonly string[], Forms>();
 
-/** Where a form ends that begins at a place; null if none does, `pending` if the bytes end before it. */
-function endOf({ bytes: value, spelling }: Form, bytes: Uint8Array, at: number): End {
-  if (spelling !== null) return spelledEnd(value, spelling, bytes, at);
-  const most = Math.min(value.length, bytes.length - at);
-  let same = 0;
-  while (same < most && value[same] === bytes[at + same]) same += 1;
-  if (same === value.length) return at + same;
-  return at + same === bytes.length ? 'pending' : null;
+function formsFor(values: readonly string[]): Forms {
+  const forms = known.get(values) ?? indexed(values.flatMap(allForms));
+  known.set(values, forms);
+  return forms;
 }
 
-function spelledEnd(value: Uint8Array, spelling: Spelling, bytes: Uint8Array, at: number): End {
-  let to = at;
-  for (let same = 0; same < value.length; ) {
-    if (spelling === percent && bytes[to] === PLUS && value[same] === BLANK) {
-      same += 1;
-      to += 1;
+/** How much there is of a form that may have begun: how many bytes of the value, and up to where. */
+interface Begun {
+  form: Form;
+  same: number;
+  to: number;
+}
+
+/** Compares a form from where it was left. */
+function compareOn(begun: Begun, bytes: Uint8Array): 'whole' | 'pending' | 'other' {
+  const { bytes: value, spelling } = begun.form;
+  while (begun.same < value.length) {
+    const byte = bytes[begun.to];
+    if (byte === undefined) return 'pending';
+    const wanted = value[begun.same];
+    if (byte !== spelling?.escape) {
+      const isBlank = spelling === percent && byte === PLUS && wanted === BLANK;
+      if (byte !== wanted && !isBlank) return 'other';
+      begun.same += 1;
+      begun.to += 1;
       continue;
     }
-    const found = spelling(bytes, to);
-    if (found === null || found === 'pending') return found;
-    for (const byte of found.means) if (byte !== value[same++]) return null;
-    to += found.used;
+    const found = spelling.read(bytes, begun.to);
+    if (found === null) return 'other';
+    if (found === 'pending') return found;
+    for (const each of found.means) if (each !== value[begun.same++]) return 'other';
+    begun.to += found.used;
   }
-  return to;
+  return 'whole';
 }
 
 export interface Masker {
@@ -170,37 +187,73 @@ export interface Masker {
 
 const STAR = 0x2a;
 
-/** What forms begin at a place: up to where to mask, and whether one may go on in the next chunk. */
-function formsAt({ pairs }: Forms, bytes: Uint8Array, at: number): { to: number; isPending: boolean } {
-  const pair = (bytes[at] as number) * 256 + (bytes[at + 1] as number);
-  let to = 0;
-  let isPending = false;
-  for (const form of pairs.get(pair) ?? []) {
-    const end = endOf(form, bytes, at);
-    if (end === 'pending') isPending = true;
-    else if (end !== null) to = Math.max(to, end);
-  }
-  return { to, isPending };
+/** What begins at a place: up to where to mask, and the forms that may go on in the next chunk. */
+interface Found {
+  to: number;
+  pending: Begun[];
 }
 
-/** Masks these values in a stream of bytes. */
+/** The most steps of comparing, and as many more for each byte. Values that repeat a few bytes take more. */
+const MOST_STEPS = 1_000_000;
+const STEPS_OF_BYTE = 64;
+
+const tooManySteps = refuse('TARGET_REJECTED', {
+  message: 'The answer repeats the beginning of a secret so often that it is not masked, and not passed on.',
+});
+
+/** Masks these values in a stream of bytes. Throws a refusal where that takes too many steps. */
 export function masker(values: readonly string[]): Masker {
-  const forms = indexed(values.flatMap(allForms));
+  const forms = formsFor(values);
   let held = new Uint8Array();
+  /** What begins at the first held byte, as far as it was compared. */
+  let left: Found | null = null;
   /** How many of the held bytes are masked: forms that began before them. */
   let covered = 0;
+  let steps = MOST_STEPS;
+  const foundAt = (raw: Uint8Array, at: number): Found => {
+    const begun =
+      at === 0 && left
+        ? left
+        : {
+            to: 0,
+            pending: (forms.pairs.get((raw[at] as number) * 256 + (raw[at + 1] as number)) ?? []).map(
+              (form) => ({ form, same: 0, to: at }),
+            ),
+          };
+    const found: Found = { to: begun.to, pending: [] };
+    for (const one of begun.pending) {
+      const before = one.to;
+      const how = compareOn(one, raw);
+      steps -= one.to - before + 1;
+      if (how === 'pending') found.pending.push(one);
+      else if (how === 'whole') found.to = Math.max(found.to, one.to);
+    }
+    // safety: mask-steps-bounded
+    if (steps < 0) throw new ApiError(tooManySteps);
+    return found;
+  };
+  /** Keeps the bytes from a place on, and what begins there. */
+  const hold = (raw: Uint8Array, from: number, found: Found | null) => {
+    held = raw.slice(from);
+    left = found && {
+      to: Math.max(0, found.to - from),
+      pending: found.pending.map((one) => ({ ...one, to: one.to - from })),
+    };
+  };
   const scan = (raw: Uint8Array, isEnd: boolean): Uint8Array => {
     const out = raw.slice();
     out.fill(STAR, 0, covered);
     let to = covered;
     let from = raw.length;
+    let pending: Found | null = null;
     const last = raw.length - 1;
     for (let at = 0; at < last; at += 1) {
       if (forms.isPair[(raw[at] as number) * 256 + (raw[at + 1] as number)] === 0) continue;
-      const found = formsAt(forms, raw, at);
-      // What may begin a form stays here until it is decided, and is looked at again then.
-      if (found.isPending && !isEnd) {
+      const found = foundAt(raw, at);
+      // What may begin a form stays here until it is decided.
+      if (found.pending.length > 0 && !isEnd) {
         from = at;
+        pending = found;
         break;
       }
       if (found.to > to) out.fill(STAR, Math.max(at, to), found.to);
@@ -208,11 +261,14 @@ export function masker(values: readonly string[]): Masker {
     }
     if (!isEnd && from === raw.length && raw.length > 0 && forms.isFirst[raw[last] as number]) from = last;
     covered = Math.max(0, to - from);
-    held = raw.slice(from);
+    hold(raw, from, pending);
     return out.subarray(0, from);
   };
   return {
-    take: (chunk) => scan(held.length ? concat(held, chunk) : chunk, false),
+    take(chunk) {
+      steps += STEPS_OF_BYTE * chunk.length;
+      return scan(held.length ? concat(held, chunk) : chunk, false);
+    },
     end: () => scan(held, true),
   };
 }

@@ -48,15 +48,23 @@ export function relayed(upstream: WebSocket, { plan, values, counts, watching, e
     over(how);
   };
   watching.signal.addEventListener('abort', cut);
-  const masked = (data: string | ArrayBuffer): string | Uint8Array =>
-    typeof data === 'string' ? maskedText(values, data) : maskedBytes(values, new Uint8Array(data));
+  /** Null for a message that takes too many steps. */
+  const masked = (data: string | ArrayBuffer): string | Uint8Array | null => {
+    try {
+      return typeof data === 'string' ? maskedText(values, data) : maskedBytes(values, new Uint8Array(data));
+    } catch {
+      return null;
+    }
+  };
   const passed = (side: 'request' | 'response', to: WebSocket, most: number) => (event: MessageEvent) => {
     if (watching.signal.aborted) return;
     const data = event.data as string | ArrayBuffer;
     counts[side] += sizeOf(data);
     watching.heard();
     if (counts[side] > most) return watching.end(side === 'request' ? 'request_too_large' : 'too_large');
-    to.send(side === 'response' ? masked(data) : data);
+    const passing = side === 'response' ? masked(data) : data;
+    if (passing === null) return watching.end('too_large');
+    to.send(passing);
   };
   here.addEventListener('message', passed('request', upstream, plan.max_request_bytes));
   upstream.addEventListener('message', passed('response', here, plan.max_response_bytes));
