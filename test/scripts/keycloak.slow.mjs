@@ -142,6 +142,9 @@ describe('single sign-on with Keycloak', { skip }, () => {
     assert.match((await page.textContent('main')) ?? '', /eve@acme-people[.]com.*viewer/s);
     const people = (await api('GET', '/members')).data;
     assert.equal(people.length, 2);
+    // A page of a test may not call the API.
+    await page.click('a.button');
+    await page.waitForURL(`${at}/console/sso`);
   });
 
   it('SAML: no response begins a session twice, elsewhere, unasked or for another audience', async () => {

@@ -134,6 +134,12 @@ describe('single sign-on with a real provider', { skip }, () => {
     await owner.atProvider('cy');
     assert.match((await owner.page.locator('h1').textContent()) ?? '', /new member would be made/);
     assert.match((await owner.page.locator('main').textContent()) ?? '', /cy@acme-people[.]com.*viewer/s);
+    await owner.page.setViewportSize({ width: 390, height: 844 });
+    const share = await owner.page.evaluate(() => {
+      const widthOf = (/** @type {string} */ name) => document.querySelector(name)?.clientWidth ?? 0;
+      return widthOf('dl dd') / widthOf('dl');
+    });
+    assert.ok(share > 0.5, `on a phone the values have ${share} of the width`);
     await owner.page.click('a.button');
     await owner.page.waitForURL(`${at}/console/sso`);
     const people = (await service.call('GET', `/orgs/${id}/members`, key)).json.data;

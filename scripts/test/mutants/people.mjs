@@ -212,6 +212,12 @@ export const mutants = [
     notice: 'api/scim/providers: SCIM: groups: Remove with a list removes those alone',
   },
   {
+    name: 'SCIM takes an address of another type as that of a user',
+    tag: 'address-of-its-type',
+    change: { from: "isOurs && part === 'value' ? 'ours' : 'other'", to: "'ours'" },
+    notice: 'unit/scim/reading: SCIM: is not changed by addresses of other types',
+  },
+  {
     name: "a token works on another connection's people",
     tag: 'people-of-own-connection',
     change: { from: 'owner === null || owner === connection', to: 'true' },
@@ -231,6 +237,7 @@ export const mutants = [
       'api/scim/attacks: SCIM: filters, paths and bodies that are malformed, deep or huge are 400',
     'filter-terms-bounded':
       'api/scim/attacks: SCIM: filters, paths and bodies that are malformed, deep or huge are 400',
+    'members-path-known': 'unit/scim/reading: SCIM: a removal from a group that is not understood is refused',
     'mapped-team-not-deleted': 'api/scim/connection: SCIM: fills the team that the connection maps',
     'scim-role-of-own-people': 'api/scim/connection: SCIM: changes no role that a person gave',
   }),

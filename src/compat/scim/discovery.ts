@@ -49,13 +49,15 @@ const attribute = (name: string, more: object = {}) => ({
 });
 const complex = (name: string, subAttributes: object[], more: object = {}) =>
   attribute(name, { type: 'complex', subAttributes, ...more });
-const references = (name: string, more: object = {}) =>
+/** Resources that another one names. `mutability` is that of all but the text that is shown. */
+const references = (name: string, to: 'User' | 'Group', mutability: 'immutable' | 'readOnly', more = {}) =>
   complex(
     name,
     [
-      attribute('value', { mutability: 'immutable' }),
+      attribute('value', { mutability }),
       attribute('display', { mutability: 'readOnly' }),
-      attribute('$ref', { type: 'reference', referenceTypes: ['User', 'Group'], mutability: 'readOnly' }),
+      attribute('$ref', { type: 'reference', referenceTypes: [to], mutability }),
+      ...(to === 'User' ? [attribute('type', { mutability, canonicalValues: [to] })] : []),
     ],
     { multiValued: true, ...more },
   );
@@ -85,11 +87,11 @@ export const schemas = (base: string) => [
       { multiValued: true, required: true },
     ),
     attribute('active', { type: 'boolean' }),
-    references('groups', { mutability: 'readOnly' }),
+    references('groups', 'Group', 'readOnly', { mutability: 'readOnly' }),
   ]),
   schemaOf(base, GROUP, 'Group', 'A team.', [
     attribute('displayName', { required: true, uniqueness: 'server' }),
     attribute('externalId', { caseExact: true }),
-    references('members'),
+    references('members', 'User', 'immutable'),
   ]),
 ];

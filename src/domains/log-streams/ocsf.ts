@@ -1,6 +1,7 @@
 // An audit entry in the Open Cybersecurity Schema Framework: API Activity (6003), or Authentication (3002)
 // for sign-ins and the ends of sessions. https://schema.ocsf.io/1.3.0/classes/api_activity Invariant:
 // `raw_data` is the entry as the audit log has it.
+import type { Action } from '../../auth/actions';
 import type { Entry } from '../../gate/audit/entry';
 import { version } from '../../version';
 
@@ -13,32 +14,42 @@ const UPDATE = 3;
 const DELETE = 4;
 const OTHER = 99;
 
-/** By the verb of an action; what is not here is `Other`. */
-const ACTIVITIES: Record<string, number> = {
-  ...Object.fromEntries(
-    ['create', 'issue', 'mint', 'import', 'invite', 'register', 'enrol'].map((verb) => [verb, CREATE]),
-  ),
-  ...Object.fromEntries(
-    ['read', 'read_all', 'list', 'versions', 'verify', 'export', 'access'].map((verb) => [verb, READ]),
-  ),
-  ...Object.fromEntries(
-    ['update', 'rotate', 'rollback', 'restore', 'assign', 'unassign', 'block', 'seek'].map((verb) => [
-      verb,
-      UPDATE,
-    ]),
-  ),
-  ...Object.fromEntries(['delete', 'revoke', 'remove', 'end', 'disable'].map((verb) => [verb, DELETE])),
+/** The words of verbs, by activity; what is not here is `Other`. */
+const WORDS: [number, string[]][] = [
+  [CREATE, ['add', 'create', 'enrol', 'import', 'issue']],
+  [
+    READ,
+    [
+      ...['access', 'compare', 'describe', 'export', 'graph', 'histogram', 'links', 'list', 'overview'],
+      ...['read', 'readers', 'report', 'search', 'verify', 'versions', 'view', 'violations'],
+    ],
+  ],
+  [
+    UPDATE,
+    [
+      ...['assign', 'block', 'disable', 'promote', 'readmit', 'restore', 'resume', 'rollback', 'rotate'],
+      ...['seek', 'suspend', 'unlink', 'update', 'write'],
+    ],
+  ],
+  [DELETE, ['delete', 'remove', 'revoke']],
+];
+
+const activityOf = (action: string): number => {
+  const verb = action.split('.').at(-1)?.split('_') ?? [];
+  return WORDS.find(([, words]) => verb.some((word) => words.includes(word)))?.[0] ?? OTHER;
 };
 
-const LOGONS = [
+const LOGONS: readonly Action[] = [
   'auth.login',
+  'auth.sso',
   'auth.enrol',
   'auth.refresh',
   'auth.confirm',
   'auth.device_token',
-  'trust.exchange',
+  'auth.exchange',
 ];
-const LOGOFFS = ['auth.logout', 'auth.session_end'];
+const LOGOFFS: readonly Action[] = ['auth.logout', 'auth.session_end', 'auth.sso_logout'];
+const isIn = (list: readonly string[], action: string): boolean => list.includes(action);
 
 const userOf = ({ id, name, kind }: Entry['actor']) => ({
   uid: id ?? 'unknown',
@@ -51,7 +62,7 @@ const userOf = ({ id, name, kind }: Entry['actor']) => ({
 /** An event of the schema. `raw` is the entry as text. */
 export function ocsfOf(org: string, entry: Entry, raw: string): object {
   const isSuccess = entry.outcome === 'success';
-  const isLogon = LOGONS.includes(entry.action);
+  const isLogon = isIn(LOGONS, entry.action);
   const user = userOf(entry.actor);
   const common = {
     time: Date.parse(entry.time),
@@ -74,14 +85,13 @@ export function ocsfOf(org: string, entry: Entry, raw: string): object {
     }),
     raw_data: raw,
   };
-  if (isLogon || LOGOFFS.includes(entry.action)) {
+  if (isLogon || isIn(LOGOFFS, entry.action)) {
     const activity_id = isLogon ? 1 : 2;
     const service = { name: PRODUCT.name };
     return { ...typed(3, 3002, activity_id), ...common, user, actor: { user }, service, is_remote: true };
   }
-  const verb = entry.action.split('.').at(-1) ?? '';
   return {
-    ...typed(6, 6003, ACTIVITIES[verb] ?? OTHER),
+    ...typed(6, 6003, activityOf(entry.action)),
     ...common,
     actor: { user },
     api: { operation: entry.action, request: { uid: entry.request_id }, service: { name: PRODUCT.name } },

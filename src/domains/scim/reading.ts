@@ -29,7 +29,8 @@ export interface GroupChange {
 }
 
 export interface FilterTerm {
-  attribute: 'id' | 'username' | 'externalid' | 'emails' | 'active' | 'displayname' | 'members';
+  /** `none`: what nobody has, such as an address of another type. */
+  attribute: 'id' | 'username' | 'externalid' | 'emails' | 'active' | 'displayname' | 'members' | 'none';
   value: string | boolean;
 }
 
@@ -98,25 +99,48 @@ function emailOf(value: unknown): string | Refusal {
     : badRequest('invalidValue', 'emails must have an email address.');
 }
 
-/** The address of `emails`: the primary one, else the one for work, else the first. */
-function addressIn(emails: unknown): unknown {
+/**
+ * The address of `emails`: the primary one, else the one for work, else the first. Addresses that are added
+ * to others make none of them the first.
+ */
+function addressIn(emails: unknown, isAdded: boolean): unknown {
   if (!Array.isArray(emails)) return isObject(emails) ? lower(emails).value : emails;
   const all = emails.filter(isObject).map(lower);
   const chosen =
     all.find(({ primary }) => primary === true || String(primary).toLowerCase() === 'true') ??
     all.find(({ type }) => String(type).toLowerCase() === 'work') ??
-    all[0];
+    (isAdded ? undefined : all[0]);
   return chosen?.value;
 }
 
 const lower = (object: Json): Json =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [plain(name), value]));
 
-const EMAILS = /^emails(\[[^\]]{0,100}\])?(\.value)?$/;
+const EMAILS = /^emails(?:\[([^\]]{0,100})\])?(?:\.(\w{1,20}))?$/;
+const CHOSEN = /^(?:type eq "(\w{1,20})"|primary eq "?(true|false)"?)$/;
+
+/**
+ * What a path of `emails` is about: the one address of a user, which is for work and primary; another one; or
+ * one that is chosen in a way that is not known. Null for other paths.
+ */
+function addressAt(path: string): 'ours' | 'other' | 'unknown' | null {
+  const found = EMAILS.exec(path);
+  if (!found) return null;
+  const [, filter, part = 'value'] = found;
+  const terms = filter?.trim().split(/\s+and\s+/) ?? [];
+  const chosen = terms.map((term) => CHOSEN.exec(term.replace(/\s+/g, ' ')));
+  if (chosen.includes(null)) return 'unknown';
+  const isOurs = chosen.every((term) => (term?.[1] ?? 'work') === 'work' && term?.[2] !== 'false');
+  // safety: address-of-its-type
+  return isOurs && part === 'value' ? 'ours' : 'other';
+}
+
+const unknownPath = (path: string): Refusal =>
+  badRequest('invalidPath', `${path} is not a path that is known.`);
 const IS_NAME = { 'name.givenname': 'given', 'name.familyname': 'family', displayname: 'display' } as const;
 
 /** Takes one attribute over into a change. Returns what is wrong with it. */
-function takeUser(change: UserChange, path: string, value: unknown): Refusal | null {
+function takeUser(change: UserChange, path: string, value: unknown, isAdded = false): Refusal | null {
   const put = <K extends keyof UserChange>(key: K, read: UserChange[K] | Refusal): Refusal | null => {
     if (isRefusal(read)) return read;
     change[key] = read;
@@ -126,8 +150,10 @@ function takeUser(change: UserChange, path: string, value: unknown): Refusal | n
   if (path === 'externalid') return put('external_id', optional(value, 'externalId'));
   if (path === 'active') return put('active', booleanOf(value));
   if (Object.hasOwn(IS_NAME, path)) return put(IS_NAME[path as keyof typeof IS_NAME], personOf(value, path));
-  if (EMAILS.test(path)) {
-    const address = addressIn(value);
+  const at = addressAt(path);
+  if (at === 'unknown') return unknownPath(path);
+  if (at === 'ours') {
+    const address = addressIn(value, isAdded);
     return address === undefined ? null : put('email', emailOf(address));
   }
   if (path === 'name' && isObject(value))
@@ -197,11 +223,11 @@ export function readUserPatch(body: unknown): UserChange | Refusal {
     const problem =
       path === null
         ? isObject(value)
-          ? takeAll(Object.entries(value), (name, each) => takeUser(change, plain(name), each))
+          ? takeAll(Object.entries(value), (name, each) => takeUser(change, plain(name), each, op === 'add'))
           : badRequest('invalidValue', 'value must be an object where path is absent.')
         : op === 'remove'
           ? clearUser(change, plain(path))
-          : takeUser(change, plain(path), value);
+          : takeUser(change, plain(path), value, op === 'add');
     if (problem) return problem;
   }
   return change;
@@ -209,7 +235,9 @@ export function readUserPatch(body: unknown): UserChange | Refusal {
 
 /** What a user has to have is not removed. */
 function clearUser(change: UserChange, path: string): Refusal | null {
-  if (path === 'username' || path === 'active' || EMAILS.test(path))
+  const at = addressAt(path);
+  if (at === 'unknown') return unknownPath(path);
+  if (path === 'username' || path === 'active' || at === 'ours')
     return badRequest('mutability', `${path} cannot be removed.`);
   if (path === 'externalid') change.external_id = null;
   if (path === 'displayname') change.display = null;
@@ -288,6 +316,9 @@ function ofPath(change: GroupChange, op: MembersStep['op'], path: string, value:
   }
   if (!PATH.test(path)) return badRequest('invalidPath', 'path is not a path of SCIM.');
   const name = plain(path);
+  // Whoever was to leave would stay.
+  // safety: members-path-known
+  if (/^members[[.]/.test(name)) return unknownPath(path);
   if (op !== 'remove') return takeGroup(change, op, name, value);
   if (name === 'displayname') return badRequest('mutability', 'displayName cannot be removed.');
   if (name === 'externalid') change.external_id = null;
@@ -310,27 +341,42 @@ const TERM =
 const MOST_DEPTH = 10;
 const HOW = 'A filter compares attributes by eq, joined by and.';
 
+/** A value as JSON has it; null for one that is not, or has control characters. */
+function literalOf(text: string): string | boolean | null {
+  if (!text.startsWith('"')) return text.toLowerCase() === 'true';
+  try {
+    const value = JSON.parse(text) as string;
+    return /\p{Cc}/u.test(value) ? null : value;
+  } catch {
+    return null;
+  }
+}
+
+/** The attribute that a term names. */
+function attributeOf(name: string): FilterTerm['attribute'] {
+  const path = plain(name);
+  if (addressAt(path) === 'other') return 'none';
+  return path.replace(/[[.].*$/, '') as FilterTerm['attribute'];
+}
+
 /**
  * The terms of a filter, all of which have to hold. Parentheses change nothing where all is joined by `and`:
  * they are only balanced.
  */
-export function readFilter(text: string): FilterTerm[] | Refusal {
+export function readFilter(filter: string): FilterTerm[] | Refusal {
   const wrong = (why: string) => badRequest('invalidFilter', why);
-  if (text.length > MOST_FILTER) return wrong(`A filter has at most ${MOST_FILTER} characters.`);
+  if (filter.length > MOST_FILTER) return wrong(`A filter has at most ${MOST_FILTER} characters.`);
   const terms: FilterTerm[] = [];
   let depth = 0;
-  for (let rest = text; ; ) {
+  for (let rest = filter; ; ) {
     const [opened = ''] = /^[\s(]*/.exec(rest) ?? [];
     depth += opened.replace(/\s/g, '').length;
     // safety: filter-depth-bounded
     if (depth > MOST_DEPTH) return wrong(`A filter has at most ${MOST_DEPTH} levels of parentheses.`);
-    const [whole, name, value] = TERM.exec(rest.slice(opened.length)) ?? [];
-    if (whole === undefined || name === undefined || value === undefined) return wrong(HOW);
-    const attribute = plain(name).replace(/[[.].*$/, '') as FilterTerm['attribute'];
-    terms.push({
-      attribute,
-      value: value.startsWith('"') ? JSON.parse(value) : value.toLowerCase() === 'true',
-    });
+    const [whole, name, text] = TERM.exec(rest.slice(opened.length)) ?? [];
+    const value = text === undefined ? null : literalOf(text);
+    if (whole === undefined || name === undefined || value === null) return wrong(HOW);
+    terms.push({ attribute: attributeOf(name), value });
     // safety: filter-terms-bounded
     if (terms.length > MOST_TERMS) return wrong(`A filter has at most ${MOST_TERMS} terms.`);
     rest = rest.slice(opened.length + whole.length);

@@ -214,6 +214,14 @@ describe('SCIM: the validator of Entra', () => {
         ({ name }: { name: string }) => name === 'emails',
       ).required,
     ).toBe(true);
+    const members = schemas.Resources[1].attributes.find(({ name }: { name: string }) => name === 'members');
+    // Clients fill what can be written.
+    expect(members.subAttributes.map((one: Record<string, unknown>) => [one.name, one.mutability])).toEqual([
+      ['value', 'immutable'],
+      ['display', 'readOnly'],
+      ['$ref', 'immutable'],
+      ['type', 'immutable'],
+    ]);
     expect((await idp.get('/ResourceTypes')).json.totalResults).toBe(2);
     expect((await idp.get('/ResourceTypes/Nothing')).status).toBe(404);
     expect((await idp.call('POST', '/Schemas', {}, { 'Content-Type': 'text/plain' })).status).toBe(405);

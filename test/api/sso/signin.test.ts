@@ -45,7 +45,8 @@ describe('single sign-on: a sign-in', () => {
     expect(started.headers.getSetCookie()[0]).toMatch(
       /^__Host-svc_sso=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     );
-    const back = await browser.callback(provider.authorize(started.json.url, claimsOf(at('bea'))));
+    const claims = claimsOf(at('bea'));
+    const back = await browser.callback(provider.authorize(started.json.url, claims));
     expect([back.status, back.headers.get('location')]).toEqual([303, '/console/secrets?q=1']);
     expect([...browser.jar.keys()]).toEqual(['__Host-svc_refresh']);
     const { member } = await browser.session();
@@ -55,7 +56,18 @@ describe('single sign-on: a sign-in', () => {
     expect(session).toMatchObject({ method: 'sso', passkey_id: null, current: true, client: 'browser' });
     const shown = (await o.get(`/members/${member.id}`)).json;
     expect(shown).toMatchObject({ status: 'active', invited_by: connection, passkeys: 0 });
-    expect((await entries(o, 'auth.sso'))[0]).toMatchObject({ outcome: 'success', resource: session.id });
+    expect((await entries(o, 'auth.sso'))[0]).toMatchObject({
+      outcome: 'success',
+      actor: { id: null, name: 'acme' },
+      resource: member.id,
+      reason: 'a member was made',
+    });
+    await newSsoBrowser().signIn(provider, claims);
+    expect((await entries(o, 'auth.sso'))[0]).toMatchObject({
+      actor: { id: member.id },
+      resource: expect.stringMatching(/^ses_/),
+      reason: null,
+    });
   });
 
   slow('is of the same member each time, whatever the address is meanwhile', async () => {
@@ -191,6 +203,10 @@ describe('single sign-on: linking by address', () => {
     expect(data.filter(({ type }) => type === 'MEMBER_CHANGED').at(-1)?.data).toMatchObject({
       member_id: invited.id,
       linked: { connection_id: connection },
+    });
+    expect((await entries(o, 'auth.sso'))[0]).toMatchObject({
+      actor: { id: invited.id },
+      reason: 'a member was linked',
     });
     const other = newSsoBrowser();
     expect((await other.signIn(provider, { ...claims, sub: 'another' })).status).toBe(403);

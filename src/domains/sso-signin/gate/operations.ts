@@ -80,9 +80,11 @@ const subject = (call: Call<SsoInput>) => {
   const { input } = call;
   const decision = decided(call);
   if (decision.is === 'refused') return { resource: input.connection, reason: decision.reason };
-  return decision.is === 'asked'
-    ? { resource: input.connection, reason: 'the member is asked for a passkey' }
-    : { resource: input.session };
+  if (decision.is === 'asked')
+    return { resource: input.connection, reason: 'the member is asked for a passkey' };
+  // Nobody is the actor yet.
+  if (decision.is === 'new') return { resource: input.member, reason: 'a member was made' };
+  return { resource: input.session, ...(!decision.link && { reason: 'a member was linked' }) };
 };
 
 /** What the Worker answers with. */
