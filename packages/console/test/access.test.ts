@@ -122,6 +122,10 @@ describe.skipIf(!executablePath)('console: access', () => {
     });
     expect(session.status).toBe(201);
     const { token } = await session.json();
+    const { data } = await api('GET', '/secrets?environment=staging&prefix=billing/KEY');
+    await fetch(`${url}/api/v1/orgs/${org}/secrets/${data[0].id}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
     await go(`/credentials/${key.id}`, 'parent key');
     const graph = page.locator('.graph');
     await graph.getByText('1 secret', { exact: true }).waitFor();
@@ -129,6 +133,9 @@ describe.skipIf(!executablePath)('console: access', () => {
     await graph.getByText('first key').waitFor();
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('Also revoked').waitFor();
+    const affected = page.getByRole('region', { name: 'Affected' });
+    await affected.getByText('1 secret', { exact: true }).waitFor();
+    await affected.getByRole('link', { name: 'billing/KEY' }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke API key' }).click();
     await page.getByText('revoked', { exact: true }).waitFor();
     for (const bearer of [key.token, token])

@@ -18,8 +18,6 @@ export const apiOnly: Record<string, string> = {
   provider_issue: 'Requires a provider token.',
   provider_rotate: 'Requires a provider token.',
   provider_revoke: 'Requires a provider token.',
-  audit_histogram:
-    'For programs. The overview has the activity of seven days; the audit page draws the entries that it reads.',
   event_read:
     'For programs that process each event. The console follows the stream, and shows the audit log.',
   secret_share_view: 'For people with a link, on the page /s/ID.',

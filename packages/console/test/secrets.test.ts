@@ -1,6 +1,7 @@
 // Secrets in the console.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { slow } from '../../../test/packages/slow.ts';
+import { call } from '../../../test/packages/vault.mjs';
 import { expectRefusals } from './beside.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -181,6 +182,30 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await page.locator('.toast').filter({ hasText: 'changed' }).waitFor();
     expect((await api('GET', `/webhooks/${hook.id}`)).enabled).toBe(false);
     ann.said.length = 0;
+  });
+
+  it('a deletion and a rotation say who read it in the last day, and whom to ask', async () => {
+    const { page, go, api, url, org } = ann;
+    const { id } = await api('POST', '/secrets', { name: 'NEEDED', type: 'generic', value: 'x' });
+    const begin = async (verb: 'Delete' | 'Rotate') => {
+      await go(`/secrets/${id}`, 'NEEDED');
+      if (verb === 'Rotate') return page.getByRole('button', { name: verb, exact: true }).click();
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: verb }).click();
+    };
+    await begin('Delete');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Nobody has read it in the last 24 hours.').waitFor();
+    const { token } = await api('POST', '/api-keys', { name: 'billing worker', scopes: ['secrets:read'] });
+    await call(url, token, 'GET', `/orgs/${org}/secrets/${id}`);
+    for (const verb of ['Delete', 'Rotate'] as const) {
+      await begin(verb);
+      const affected = dialog.getByRole('region', { name: 'Affected' });
+      await affected.getByText('One reader').waitFor();
+      await affected.getByRole('link', { name: 'billing worker' }).waitFor();
+      await affected.getByText('Made by Ann (ann@example.com)').waitFor();
+    }
+    expectQuiet(ann);
   });
 
   slow('a change by another client appears without a reload', async () => {

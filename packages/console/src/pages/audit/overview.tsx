@@ -1,15 +1,14 @@
-// The chart above the entries: read once for each combination of filters, and drawn by code that is loaded on
-// demand.
+// The chart above the entries: counted by the service once for each combination of filters. Dragging over it
+// selects a time range; the filters do the same without a mouse.
 import { useInfiniteQuery } from '@tanstack/preact-query';
-import { lazy, Suspense } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
+import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
+import { barsOf, bucketsFor, type Histogram, sumOf, wordsOfBar } from '../../histogram';
 import { Button } from '../../ui/button';
+import { Bars } from '../../ui/chart';
 import { ErrorNote } from '../../ui/parts';
 import type { Filters, Query } from './filters';
-import { type Counted, count, stretchesOf } from './timeline';
-
-const Chart = lazy(() => import('./chart'));
 
 const Waiting = () => (
   <div class="chart" role="status" aria-label="Loading the chart" style={{ height: '12rem' }} />
@@ -24,38 +23,41 @@ const moment = new Intl.DateTimeFormat('en-GB', {
 });
 
 /** The counts so far: the newest entries first, older ones on request. */
-function useCounted(query: Query) {
-  const { data, error, refetch, fetchNextPage } = useInfiniteQuery({
+function useHistogram(query: Query) {
+  const { data: org } = useRead(['org'], (signal) =>
+    vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }),
+  );
+  // Without a start, the log begins with the organisation.
+  const from = query.from ?? org?.created_at;
+  const length = (query.to ? Date.parse(query.to) : Date.now()) - (from ? Date.parse(from) : 0);
+  const counting = useInfiniteQuery({
     queryKey: ['timeline', query],
-    queryFn: ({ pageParam, signal }) => count({ ...query, ...(pageParam && { to: pageParam }) }, signal),
+    enabled: from !== undefined && length > 0,
+    queryFn: async ({ pageParam, signal }) => {
+      const range = { from, ...(pageParam && { to: pageParam }) };
+      const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/histogram', {
+        params: { path: here(), query: { ...query, ...range, buckets: bucketsFor(length) } },
+        signal,
+      });
+      return data as Histogram;
+    },
     initialPageParam: null as string | null,
-    getNextPageParam: (last: Counted) => last.before ?? undefined,
+    getNextPageParam: (last) => (last.complete_from > last.from ? last.complete_from : undefined),
     // Each count reads a large part of the log, and creates an entry.
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const marked = useMemo(
-    () =>
-      data && { marks: data.pages.flatMap(({ marks }) => marks), before: data.pages.at(-1)?.before ?? null },
-    [data],
-  );
-  return { marked, error: marked ? null : error, refetch, further: fetchNextPage };
+  return { ...counting, isEmpty: from !== undefined && length <= 0 };
 }
 
 export function Overview({ query, change }: { query: Query; change: (part: Partial<Filters>) => void }) {
-  const { marked, error, refetch, further } = useCounted(query);
-  const stretches = useMemo(() => {
-    if (!marked) return null;
-    const now = Date.now();
-    const oldest = marked.marks.at(-1)?.time;
-    const from =
-      query.from && !marked.before ? Date.parse(query.from) : oldest ? Date.parse(oldest) : now - 3_600_000;
-    return stretchesOf(marked.marks, from, query.to ? Date.parse(query.to) : now);
-  }, [marked, query]);
-  if (error) return <ErrorNote error={error} onRetry={refetch} />;
-  if (!marked || !stretches) return <Waiting />;
-  const all = stretches.all.reduce((sum, one) => sum + one, 0);
-  const refused = stretches.refused.reduce((sum, one) => sum + one, 0);
-  const label = `${counted(all, 'entry', 'entries')}, of which ${refused.toLocaleString()} ${refused === 1 ? 'was' : 'were'} refused or failed`;
+  const { data, error, refetch, fetchNextPage, hasNextPage, isEmpty } = useHistogram(query);
+  const bars = useMemo(() => barsOf(data?.pages ?? []), [data]);
+  const [first] = data?.pages ?? [];
+  if (isEmpty) return null;
+  if (error && !first) return <ErrorNote error={error} onRetry={refetch} />;
+  if (!first) return <Waiting />;
+  const all = sumOf(bars, 'all');
+  const marked = sumOf(bars, 'marked');
   const onRange = (from: number, to: number) =>
     change({
       from: new Date(from).toISOString(),
@@ -63,28 +65,34 @@ export function Overview({ query, change }: { query: Query; change: (part: Parti
       range: '',
     });
   return (
-    <section aria-label="Entries over time">
+    <section class="over-time" aria-label="Requests over time">
       <p class="chart-head small">
         <span class="chart-key chart-all">
-          <span>{counted(all, 'entry', 'entries')}</span>
+          <span>{counted(all, 'request')}</span>
         </span>
         <span class="chart-key chart-refused">
-          <span>{refused.toLocaleString()} refused or failed</span>
+          <span>{marked.toLocaleString()} refused or failed</span>
         </span>
-        {marked.before && (
+        {hasNextPage && (
           <>
             <span class="dim">
-              Counted back to {moment.format(new Date(marked.before))}; there are older entries.
+              Counted back to {moment.format(new Date(data?.pages.at(-1)?.complete_from ?? first.from))}.
+              There are older entries.
             </span>
-            <Button small onPress={async () => void (await further())}>
+            <Button small onPress={async () => void (await fetchNextPage())}>
               Count further back
             </Button>
           </>
         )}
       </p>
-      <Suspense fallback={<Waiting />}>
-        <Chart stretches={stretches} label={label} onRange={onRange} />
-      </Suspense>
+      <Bars
+        bars={bars}
+        to={Date.parse(first.to)}
+        label={wordsOfBar({ all, marked })}
+        wordsOf={wordsOfBar}
+        hint="Drag over the chart to select a time range."
+        onRange={onRange}
+      />
     </section>
   );
 }

@@ -13,6 +13,7 @@ import { accessKeyTexts, OneTime } from '../../ui/one-time';
 import { tell } from '../../ui/toast';
 import { endingWith, type Graph } from './graph';
 import { type Credential, nameOf, revoke } from './kinds';
+import { LastDay } from './last-day';
 import { isCustom, LIFETIMES, PlaceFields, type Reach, ScopeFields } from './reach';
 import { nameOfKind } from './words';
 
@@ -203,6 +204,7 @@ export function RotateKey({ credential, onClose }: Props) {
           hint="Its session tokens expire together with it."
           error={problems.of('overlap_seconds')}
         />
+        {overlap === '0' && <LastDay credential={credential} />}
       </Form>
     </Dialog>
   );
@@ -238,6 +240,7 @@ export function RevokeCredential({ credential, graph, onClose }: Props & { graph
           {ending.length > 8 && ` and ${ending.length - 8} more`}
         </p>
       )}
+      <LastDay credential={credential} />
     </Confirm>
   );
 }

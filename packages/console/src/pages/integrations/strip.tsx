@@ -3,23 +3,17 @@
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
+import { Strip as Marks } from '../../ui/chart';
 
 type Delivery = components['schemas']['WebhookDelivery'];
 
 /** The most webhooks whose deliveries their list reads. */
 export const MOST_STRIPS = 4;
 const SHOWN = 12;
-const WIDTH = 6;
 
 /** Whether it failed, or failed so far and is tried again. */
 const isFailing = ({ status, attempts }: Delivery): boolean =>
   status === 'failed' || (status === 'pending' && attempts > 0);
-
-/** In words, for a screen reader and on hover. */
-const wordsOf = (deliveries: Delivery[]): string => {
-  const failed = deliveries.filter(isFailing).length;
-  return `Last ${counted(deliveries.length, 'delivery', 'deliveries')}: ${failed || 'none'} failed`;
-};
 
 export function Strip({ id }: { id: string }) {
   const { data } = useRead(['webhooks', 'deliveries', id, 'strip'], (signal) =>
@@ -30,23 +24,14 @@ export function Strip({ id }: { id: string }) {
   );
   if (!data) return null;
   if (!data.data.length) return <span class="dim">None yet</span>;
-  const words = wordsOf(data.data);
+  const failed = data.data.filter(isFailing).length;
   return (
-    <svg class="strip" role="img" aria-label={words} width={SHOWN * WIDTH} height="20">
-      <title>{words}</title>
-      {data.data.toReversed().map((delivery, index) => {
-        const height = isFailing(delivery) ? 20 : 12;
-        return (
-          <rect
-            key={delivery.id}
-            class={isFailing(delivery) ? 'strip-failed' : `strip-${delivery.status}`}
-            x={index * WIDTH}
-            y={20 - height}
-            width={WIDTH - 2}
-            height={height}
-          />
-        );
-      })}
-    </svg>
+    <Marks
+      label={`Last ${counted(data.data.length, 'delivery', 'deliveries')}: ${failed || 'none'} failed`}
+      room={SHOWN}
+      marks={data.data
+        .toReversed()
+        .map((one) => (isFailing(one) ? 'bad' : one.status === 'delivered' ? 'good' : 'plain'))}
+    />
   );
 }

@@ -11,6 +11,7 @@ import { Form, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import { useDrop } from '../../unsaved';
+import { Affected } from './affected';
 import { amount, GENERATED } from './create';
 import type { Secret } from './secret';
 import { typeChoices } from './type-names';
@@ -252,6 +253,7 @@ export function Rotate({ secret, onClose }: Props) {
             required
           />
         )}
+        <Affected secrets={[secret]} outcome="They have the old value until they read it again." />
       </Form>
     </Dialog>
   );

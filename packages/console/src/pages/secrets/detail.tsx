@@ -16,6 +16,7 @@ import { Held } from '../../ui/refusal';
 import { SecretValue } from '../../ui/secret-value';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
+import { Affected } from './affected';
 import { EditSecret, NewValue, Rotate } from './change';
 import { GrantSecret } from './grant';
 import { Versions } from './history';
@@ -197,6 +198,7 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
           Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} will fail
           immediately. You can restore it for 7 days.
         </p>
+        <Affected secrets={[secret]} outcome="They will fail." />
       </Confirm>
     );
   if (doing === 'destroy')

@@ -12,6 +12,7 @@ import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import type { Choosing } from '../../ui/table';
 import { report, tell } from '../../ui/toast';
+import { Affected } from './affected';
 import type { Row, Secret } from './secret';
 
 /** Each is a request, and a session has 600 a minute. */
@@ -144,6 +145,7 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
         >
           <p>Programs that read them will fail immediately. You can restore them for 7 days.</p>
           <Names secrets={chosen} />
+          <Affected secrets={chosen} outcome="They will fail." />
         </Confirm>
       )}
     </section>

@@ -1,0 +1,91 @@
+// Whom a change of secrets affects: who read them in the last day, and whom to tell. Invariant: it shows what
+// the lists of readers, credentials and members show the member, and nothing for a list that they may not
+// see.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { here, useRead, vault } from '../../api';
+import { counted } from '../../counted';
+import { may } from '../../may';
+import { useMembers, Who } from '../../people';
+import { me } from '../../session';
+import { Time } from '../../ui/parts';
+import { Maker } from '../credentials/maker';
+import { nameOfKind } from '../credentials/words';
+import type { Secret } from './secret';
+
+type Reader = components['schemas']['Reader'];
+
+const DAY = 86_400_000;
+const SHOWN = 5;
+/** The most secrets whose readers are read: each is a request. */
+const MOST = 10;
+
+function Row({ reader: { actor, last_read_at, count } }: { reader: Reader }) {
+  const { members } = useMembers();
+  const person = members.find(({ id }) => id === actor.id);
+  const source = actor.parent_id ?? actor.id;
+  return (
+    <li>
+      <Who id={actor.id} name={actor.name ?? undefined} />{' '}
+      <span class="dim small">
+        {actor.id === me.value?.id ? 'you' : (person?.email ?? nameOfKind(actor.kind))},{' '}
+        {count === 1 ? 'one read' : counted(count, 'read')}, <Time at={last_read_at} />.
+        {!person && source && <Maker id={source} />}
+      </span>
+    </li>
+  );
+}
+
+/** The readers of several secrets since a time, each once, newest first. */
+async function readersSince(ids: string[], since: number, signal: AbortSignal): Promise<{ data: Reader[] }> {
+  const found = new Map<string, Reader>();
+  for (const id of ids) {
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}/readers', {
+      params: { path: { ...here(), id }, query: { limit: 100 } },
+      signal,
+    });
+    for (const reader of data.data.filter(({ last_read_at }) => Date.parse(last_read_at) >= since)) {
+      const key = `${reader.actor.kind} ${reader.actor.id}`;
+      const known = found.get(key);
+      const newest = known && known.last_read_at > reader.last_read_at ? known : reader;
+      found.set(key, { ...newest, count: reader.count + (known?.count ?? 0) });
+    }
+  }
+  return { data: [...found.values()].sort((a, b) => (a.last_read_at < b.last_read_at ? 1 : -1)) };
+}
+
+interface AffectedProps {
+  secrets: Pick<Secret, 'id' | 'environment'>[];
+  /** What happens to them, as in "They will fail." */
+  outcome: string;
+}
+
+/** Who read secrets in the last day, and what happens to them. */
+export function Affected({ secrets, outcome }: AffectedProps) {
+  const [since] = useState(() => Date.now() - DAY);
+  const ids = secrets.map(({ id }) => id);
+  const isRead = ids.length <= MOST && secrets.every(({ environment }) => may('audit:read', environment));
+  const { data } = useRead(
+    ['secrets', 'readers', since, ...ids],
+    (signal) => readersSince(ids, since, signal),
+    isRead,
+  );
+  if (!data) return null;
+  const it = ids.length === 1 ? 'it' : 'them';
+  if (!data.length) return <p class="note good">Nobody has read {it} in the last 24 hours.</p>;
+  const more = data.length - SHOWN;
+  return (
+    <section class="note warn affected" aria-label="Affected">
+      <p>
+        <strong>{data.length === 1 ? 'One reader' : counted(data.length, 'reader')}</strong> in the last 24
+        hours. {outcome}
+      </p>
+      <ul class="names">
+        {data.slice(0, SHOWN).map((reader) => (
+          <Row key={`${reader.actor.kind} ${reader.actor.id}`} reader={reader} />
+        ))}
+      </ul>
+      {more > 0 && <p class="small dim">And {counted(more, 'other')}.</p>}
+    </section>
+  );
+}
