@@ -42,6 +42,10 @@ function targetOf(url: string, method: string): Target | null {
   };
 }
 
+/** The ETag of a response. A proxy that compresses marks it as weak, but it names the same state. */
+export const tagIn = ({ headers }: Response): string | null =>
+  /^(?:W\/)?("[^",]+")$/.exec(headers.get('ETag') ?? '')?.[1] ?? null;
+
 const tagOf = ({ etag, revision }: Resource): string => (typeof etag === 'string' ? etag : `"r${revision}"`);
 
 /** Fields that change by themselves, or say only that something else did. */
@@ -119,7 +123,7 @@ async function read(
   const response = await fetch(address, { method: 'GET', headers, redirect: 'manual', signal });
   if (!response.ok) return null;
   const body = (await jsonIn(response)) as (Resource & { data?: Resource[] }) | null;
-  const etag = response.headers.get('ETag');
+  const etag = tagIn(response);
   // safety: cli-if-match-large
   if (!body && etag) return { etag };
   return (address.includes('?id=') ? body?.data?.[0] : body) ?? null;

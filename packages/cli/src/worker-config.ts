@@ -25,6 +25,9 @@ export interface WorkerConfig {
   text: string;
 }
 
+/** The name of a Worker. One that begins with a hyphen would be an option of the commands that are shown. */
+const NAME = /^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
+
 const isToml = (file: string) => file.endsWith('.toml');
 
 const byHand = (file: string, why: string, binding: Binding) =>
@@ -40,10 +43,10 @@ export function workerConfig(dir: string): WorkerConfig {
     const file = path.join(dir, name);
     const text = readForeign(file);
     if (text === undefined) continue;
-    const [, worker] = isToml(file)
-      ? (/^name\s*=\s*["']([A-Za-z0-9_.-]{1,64})["']/m.exec(beforeTables(text)) ?? [])
-      : [null, nameOf(text, name)];
-    if (worker) return { file, name: worker, text };
+    const worker = isToml(file)
+      ? /^name\s*=\s*["']([^"']*)["']/m.exec(beforeTables(text))?.[1]
+      : nameOf(text, name);
+    if (typeof worker === 'string' && NAME.test(worker)) return { file, name: worker, text };
     throw usage(`${name} has no name of the Worker.`, 'Add the field name');
   }
   throw usage(
@@ -55,12 +58,21 @@ export function workerConfig(dir: string): WorkerConfig {
 /** What stands before the first table. */
 const beforeTables = (text: string): string => text.split(/^[ \t]*\[/m, 1)[0] ?? '';
 
-function nameOf(text: string, name: string): string | null {
+function nameOf(text: string, name: string): unknown {
   const errors: ParseError[] = [];
-  const found = parse(text, errors, { allowTrailingComma: true });
+  const found = parsed(text, errors);
   if (errors.length || typeof found !== 'object' || found === null)
     throw usage(`${name} is not valid JSON.`, 'Correct it, and run svc init --worker again');
-  return /^[A-Za-z0-9_.-]{1,64}$/.test(found.name) ? found.name : null;
+  return (found as { name?: unknown }).name;
+}
+
+/** Text as JSON with comments; undefined if it is nested more deeply than the parser's stack. */
+function parsed(text: string, errors: ParseError[]): unknown {
+  try {
+    return parse(text, errors, { allowTrailingComma: true });
+  } catch {
+    return undefined;
+  }
 }
 
 const pairsOf = (texts: Record<string, string>): string[] =>

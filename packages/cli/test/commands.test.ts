@@ -117,7 +117,13 @@ describe('secrets', () => {
     const argv = ['promote', '--prefix', 'up/', '--prune', '--from', 'staging', '--to', 'development'];
     const expected = { created: ['up/B'], updated: ['up/A'], removed: ['up/C'], unchanged: [] };
     expect(await json([...argv, '--dry-run', '--json'])).toMatchObject({ ...expected, dry_run: true });
-    expect((await machine.svc(argv)).code).toBe(2);
+    const unconfirmed = await machine.svc(argv);
+    expect([unconfirmed.code, unconfirmed.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        'In development, 1 secret will get a new value: up/A; 1 secret will be deleted: up/C; 1 secret will be created: up/B.',
+      ),
+    ]);
     const { stdout } = await ok([...argv, '--yes']);
     expect(stdout).toContain('up/A\tupdated\n');
     expect(stdout).not.toContain('new up/A');

@@ -309,6 +309,23 @@ describe('size and time', () => {
     expect(hostile.stolen.join()).not.toContain('cookie');
   });
 
+  it('promote: a dry run without an ETag is followed by no promotion', async () => {
+    const promoted = JSON.stringify({ created: [], updated: ['A'], removed: [], unchanged: [] });
+    const argv = ['promote', 'A', '--from', 'staging', '--to', 'production', '--yes'];
+    hostile.stolen.length = 0;
+    for (const headers of [{}, { ETag: '*' }, { ETag: '"a", *' }, { ETag: '' }] as Record<string, string>[]) {
+      answering(promoted, 200, headers);
+      const ran = await machine.svc(argv);
+      expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(ONE_ERROR)]);
+    }
+    expect(hostile.stolen).toHaveLength(4);
+    for (const ETag of ['"a"', 'W/"a"']) {
+      answering(promoted, 200, { ETag });
+      expect((await machine.svc(argv)).code).toBe(0);
+      expect(hostile.stolen.at(-1)).toContain('"if-match":"\\"a\\""');
+    }
+  });
+
   it('login: a pause of any length between polls is bounded by the life of the code', async () => {
     const page = `${hostile.url}/device`;
     const start = {

@@ -279,6 +279,13 @@ describe('base URLs', () => {
     for (const secret of [VALUE, token, key()]) expect(text + JSON.stringify(headers)).not.toContain(secret);
   });
 
+  it('base URL: headers with the names of properties of objects are sent', async () => {
+    const odd = JSON.parse('{ "__proto__": "a", "constructor": "b", "toString": "c" }');
+    expect((await answered({ headers: { ...bearer(), ...odd } })).status).toBe(200);
+    const { headers } = seen.at(-1) as (typeof seen)[number];
+    expect([headers.constructor, headers.tostring]).toEqual(['b', 'c']);
+  });
+
   it.each<[string, () => http.OutgoingHttpHeaders]>([
     ['token', () => ({ Authorization: `token ${key()}` })],
     ['Basic, as the user', () => ({ Authorization: `Basic ${btoa(`${key()}:`)}` })],

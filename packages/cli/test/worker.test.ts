@@ -107,6 +107,16 @@ it.each([
   expect(read(name).match(/"STRIPE"/g)).toHaveLength(1);
 });
 
+it.each([
+  ['is nested too deeply', `{ "name": "billing", "x": ${'['.repeat(100_000)}${']'.repeat(100_000)} }`],
+  ['has a list as its name', '{ "name": ["billing"] }'],
+  ['has a name that is an option', '{ "name": "--help" }'],
+])('init --worker: a wrangler.json that %s is refused in one sentence', async (_, text) => {
+  write('wrangler.json', text);
+  expect(await refused()).toMatch(/^error: wrangler\.json (is not valid JSON|has no name of the Worker)\./);
+  expect(read('wrangler.json')).toBe(text);
+});
+
 it('init --worker: names that no upstream, trust or Worker has are refused', async () => {
   write('wrangler.toml', TOML);
   for (const option of ['--upstream', '--trust', '--service'])

@@ -127,6 +127,14 @@ async function fresh({ make, isListed, isOfOwners }: Resource) {
 }
 const tagged = ({ json, headers }: Answer) => headers.get('ETag') === `"r${json.revision}"`;
 
+it('ETag: intermediaries that compress would weaken or drop it, and are told not to', async () => {
+  const o = await newOrg();
+  const { name } = await newSecret(o);
+  for (const path of ['', '/environments/production', `/secrets/by-name/${name}`])
+    expect((await o.get(path)).headers.get('cache-control'), path).toBe('no-store, no-transform');
+  expect((await o.get('/environments')).headers.get('cache-control')).toBe('no-store');
+});
+
 describe('revision: every resource that PATCH can change', () => {
   it('is in this test', () => expect(Object.keys(resources).sort()).toEqual(PATCHED.sort()));
 

@@ -174,6 +174,7 @@ describe('promotion: what was shown is what is promoted', () => {
     );
     expect(await valuesOf(o)).toEqual({ OTHER: 'one', SAME: 'same', EXTRA: 'extra' });
     const tag = { 'If-Match': dry.headers.get('etag') as string };
+    expect(dry.headers.get('cache-control')).toBe('no-store, no-transform');
     for (const [environment, name] of [
       ['staging', 'OTHER'],
       ['production', 'OTHER'],

@@ -1,9 +1,12 @@
 // svc promote: gives an environment the values of another one. Invariants: no value leaves the vault; what is
 // promoted is what the dry run showed, or nothing.
+import { notDocumented } from '../answers.ts';
 import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { usage } from '../errors.ts';
 import { secretNamed } from '../secrets.ts';
+import { tagIn } from '../seen.ts';
+import { counted } from '../text.ts';
 
 interface Options extends CommonOptions {
   from?: string;
@@ -51,19 +54,35 @@ export default command<Options>({
     const path = '/orgs/{org_id}/environments/{environment}/promote' as const;
     const dry = await vault.api.POST(path, { params, body: { ...body, dryRun: true } });
     if (options.dryRun) return report(context, dry.data, from, to, true);
-    const { updated, removed, created } = dry.data;
-    if (updated.length + removed.length + created.length === 0)
-      return report(context, dry.data, from, to, false);
-    if (updated.length + removed.length > 0)
-      await context.confirmDestruction(
-        `In ${to}, ${updated.length} secrets will get new values, and ${removed.length} will be deleted: ${[...updated, ...removed].join(', ')}.`,
-      );
-    else await context.confirmProduction(`In ${to}, ${created.length} secrets will be created.`, to);
-    const headers = { ...context.approved(), 'If-Match': dry.response.headers.get('ETag') ?? '*' };
+    const { updated, removed } = dry.data;
+    const what = effect(dry.data);
+    if (!what) return report(context, dry.data, from, to, false);
+    if (updated.length + removed.length > 0) await context.confirmDestruction(`In ${to}, ${what}.`);
+    else await context.confirmProduction(`In ${to}, ${what}.`, to);
+    const headers = { ...context.approved(), 'If-Match': shownTag(dry.response) };
     const { data } = await vault.api.POST(path, { params, headers, body });
     return report(context, data, from, to, false);
   },
 });
+
+/** What a promotion does, in words; empty for nothing. */
+const effect = ({ updated, removed, created }: Promoted): string =>
+  [
+    { names: updated, one: 'secret will get a new value', many: 'secrets will get new values' },
+    { names: removed, one: 'secret will be deleted', many: 'secrets will be deleted' },
+    { names: created, one: 'secret will be created', many: 'secrets will be created' },
+  ]
+    .filter(({ names }) => names.length > 0)
+    .map(({ names, one, many }) => `${counted(names.length, one, many)}: ${names.join(', ')}`)
+    .join('; ');
+
+/** The tag of what a dry run showed. Without one, such as behind a proxy that drops it, nothing is promoted. */
+function shownTag(response: Response): string {
+  const tag = tagIn(response);
+  // safety: cli-promote-tag
+  if (tag === null) throw notDocumented(response.status);
+  return tag;
+}
 
 function report({ out }: Context, promoted: Promoted, from: string, to: string, dryRun: boolean): number {
   out.result({ from, to, dry_run: dryRun, ...promoted }, () => {

@@ -162,7 +162,9 @@ const group: Group = {
             scopes: data.scopes.join(', '),
             environments: data.environments?.join(', ') ?? 'all',
             secrets: data.secrets?.join(', ') ?? 'all',
-            'token lifetime': `${data.ttlSeconds} s`,
+            upstreams: data.upstreams?.join(', ') ?? 'all',
+            addresses: data.allowed_addresses?.join(', ') ?? 'all',
+            'token lifetime': data.issuer === BINDING ? undefined : `${data.ttlSeconds} s`,
             used: counted(data.use_count, 'time'),
           }),
         );

@@ -51,7 +51,8 @@ const listed = (value: string | undefined): string[] =>
 
 function headersFor({ request }: Incoming, { reason, origin }: Gateway, token: string, approval?: string) {
   const own = listed(request.headers.connection);
-  const sent: Record<string, string[]> = {};
+  // A name may be that of a property of objects.
+  const sent: Record<string, string[]> = Object.create(null);
   for (const [name, value] of pairsOf(request.rawHeaders)) {
     const lower = name.toLowerCase();
     // safety: proxy-own-credential
