@@ -2,9 +2,11 @@
 // answer, of an upload and of a WebSocket.
 import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LEASE } from '../../../src/domains/upstreams/call/lease';
 import { signIn } from '../../support/browser';
 import { contain, newKey, newSession } from '../../support/credentials';
 import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
+import { slow } from '../../support/slow';
 import { newUpstream } from '../../support/upstreams';
 import { type Answer, type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -221,6 +223,18 @@ describe('what ends with what: a call of an upstream', () => {
     const { reader, messages, goOn } = await begun(o, token, name);
     expect((await o.patch(`/upstreams/${id}`, { rate_limit: 10 })).status).toBe(200);
     await newSecret(o);
+    goOn();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe('late\n');
+    await until(() => messages.includes('late') && upstream.heard.includes('late'));
+    await until(() => upstream.uploaded === 'earlylate');
+  });
+
+  // Only a real gate and a real Worker tell whether their leases meet: see LEASE and ROUND.
+  slow('lease: a call goes on for longer than two leases', { timeout: 30_000 }, async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const { reader, messages, goOn } = await begun(o, (await key(o)).token, name);
+    await new Promise((done) => setTimeout(done, 2 * LEASE + 1000));
     goOn();
     expect(new TextDecoder().decode((await reader.read()).value)).toBe('late\n');
     await until(() => messages.includes('late') && upstream.heard.includes('late'));

@@ -1,17 +1,20 @@
 // The lease of a call in the Worker: what ends it without a word of the gate.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LEASE, leased } from '../../../src/domains/upstreams/call/lease';
+import { LEASE, leased, ROUND } from '../../../src/domains/upstreams/call/lease';
 
 beforeEach(() => vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => vi.useRealTimers());
 
-/** A call whose gate answers so to each question; `null`: not at all. */
-function call(answers: (boolean | Error | null)[], ends_at: number | null = null) {
+/** A call whose gate answers so to each question, after `held` milliseconds; `null`: not at all. */
+function call(answers: (boolean | Error | null)[], ends_at: number | null = null, held = 0) {
   const state = { questions: 0, isEnded: false };
   const may = () => {
     const answer = answers[Math.min(state.questions++, answers.length - 1)];
     if (answer === null || answer === undefined) return new Promise<boolean>(() => {});
-    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    if (answer instanceof Error) return Promise.reject(answer);
+    return held === 0
+      ? Promise.resolve(answer)
+      : new Promise<boolean>((resolve) => setTimeout(resolve, held, answer));
   };
   const stop = leased(may, { asked: Date.now(), ends_at }, () => {
     state.isEnded = true;
@@ -39,9 +42,16 @@ describe('lease', () => {
     expect(state.isEnded).toBe(true);
   });
 
-  it('lease: it is renewed from the time of the question, not of the answer', async () => {
-    const { state } = call([true, null]);
-    await vi.advanceTimersByTimeAsync(1000 + LEASE - 1);
+  it('lease: a call goes on for an hour while the gate answers, after it has held each question', async () => {
+    const { state } = call([true], null, ROUND);
+    await vi.advanceTimersByTimeAsync(3_600_000 - 1);
+    expect(state).toEqual({ questions: expect.any(Number), isEnded: false });
+    expect(state.questions).toBeLessThan(900);
+  });
+
+  it('lease: an answer renews it from the end of the round that the gate held, and no later', async () => {
+    const { state } = call([true, null], null, ROUND + 500);
+    await vi.advanceTimersByTimeAsync(1000 + ROUND + LEASE - 1);
     expect(state).toEqual({ questions: 2, isEnded: false });
     await vi.advanceTimersByTimeAsync(1);
     expect(state.isEnded).toBe(true);

@@ -272,7 +272,8 @@ const answered: Operation<AnsweredInput> = {
 
 /**
  * Whether a call may go on. The Worker asks all the time, and the gate holds each question until the call has
- * ended, or for a while.
+ * ended, or for a round. Invariant: `may` is true only after the whole round, and with a new lease, since the
+ * Worker counts its lease from the end of the round.
  */
 const alive: Operation<{ intent: string; wait?: number }> = {
   async read({ core, input: { intent, wait = 0 } }) {
