@@ -146,7 +146,10 @@ describe('saml: attacks on the signature', () => {
     await expect(altered(from, to)).rejects.toThrow(/./);
   });
 
-  /** The eight kinds of wrapping (Somorovsky et al., "On Breaking SAML", 2012): an evil assertion beside a signed one. */
+  /**
+   * The eight kinds of wrapping (Somorovsky et al., "On Breaking SAML", 2012): an evil assertion beside a
+   * signed one.
+   */
   const wrappings: Record<string, (xml: string, signed: string, evil: string) => string> = {
     'before it': (xml, signed, evil) => xml.replace(signed, evil + signed),
     'after it': (xml, signed, evil) => xml.replace(signed, signed + evil),
