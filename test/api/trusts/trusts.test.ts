@@ -771,6 +771,7 @@ describe('workload identity: incident response', () => {
       alive: true,
       scopes: ['secrets:read'],
       environments: [{ environment: 'staging', secrets: 1 }],
+      upstreams: [],
     });
     expect((await o.get(`/credentials/${workload.id}/graph`)).json.parent).toMatchObject({
       kind: 'trust',
