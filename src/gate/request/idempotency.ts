@@ -25,8 +25,8 @@ export const storedFor = ({ idempotency }: Ask): number =>
   idempotency ? (idempotency.storedFor ?? DAY) : LOST_REPLY;
 
 /**
- * The idempotency root of a caller, whose Idempotency-Keys it uses. Those of a trust end once it accepts other
- * tokens, so that whoever changes that finds no response to the workloads of before.
+ * The idempotency root of a caller, whose Idempotency-Keys it uses. Those of a trust end once it accepts
+ * other tokens, so that whoever changes that finds no response to the workloads of before.
  */
 export function idempotencyRootOf(
   { rows }: Pick<Core, 'rows'>,
@@ -41,8 +41,8 @@ export function idempotencyRootOf(
 }
 
 /**
- * The key under which a response is stored: the Idempotency-Key, which belongs to a root (`idempotencyRootOf`), or
- * the request id.
+ * The key under which a response is stored: the Idempotency-Key, which belongs to a root
+ * (`idempotencyRootOf`), or the request id.
  */
 export const storedUnder = (ask: Ask, root: string): string =>
   // safety: retry-known-by-request-id, idempotency-key-per-root

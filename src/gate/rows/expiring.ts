@@ -10,8 +10,8 @@ export interface Expiring {
 
 export interface ExpiringQueries {
   /**
-   * Up to `limit` secrets, or credentials except short-lived ones, that expire after `after` and up to `until`,
-   * in this order. Revoked ones may be among them.
+   * Up to `limit` secrets, or credentials except short-lived ones, that expire after `after` and up to
+   * `until`, in this order. Revoked ones may be among them.
    */
   expiring(kind: 'secret' | 'credential', after: Expiring, until: number, limit: number): Expiring[];
 }
