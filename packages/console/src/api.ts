@@ -1,15 +1,24 @@
-// How pages read and change data of the vault: the typed client, with responses cached in memory (TanStack Query). Invariants: everything
-// goes through the public API as the signed-in member; a response with a value is never cached (`vault()` directly, never `useRead`);
-// the cache is cleared when the session ends.
+// How pages read and change data of the vault: the typed client, with responses cached in memory (TanStack
+// Query). Invariants: everything goes through the public API as the signed-in member; a response with a value
+// is never cached (`vault()` directly, never `useRead`); the cache is cleared when the session ends.
 import { computed, effect, signal } from '@preact/signals';
 import { Vault, VaultError } from '@secrets-vault/client';
-import { type InfiniteData, type Query, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
+import {
+  type InfiniteData,
+  type Query,
+  QueryClient,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/preact-query';
 import { useEffect, useMemo } from 'preact/hooks';
 import { isReturn } from './positions';
 import { send } from './send';
 import { confirmAgain, me, org, renew, state, token } from './session';
 
-/** The changes that the connected event stream reports: then only changed data is read again. Some roles see those of secrets alone. */
+/**
+ * The changes that the connected event stream reports: then only changed data is read again. Some roles see
+ * those of secrets alone.
+ */
 export const streamed = signal<'all' | 'secrets' | 'none'>('none');
 
 /** Keys without events: their data is read again after half a minute. */
@@ -36,7 +45,8 @@ export const queries = new QueryClient({
     },
   },
 });
-// Cached data belongs to the signed-in member. If their page stays open, it is read again after they sign in again.
+// Cached data belongs to the signed-in member. If their page stays open, it is read again after they sign in
+// again.
 effect(() => {
   if (!me.value) queries.clear();
 });
@@ -49,7 +59,11 @@ const LONGEST_WAIT = 3000;
 const credential = { current: token, after: renew };
 // Not createVault: the code for other kinds of credentials would be loaded too.
 const current = computed(
-  () => new Vault({ url: location.origin, org: org.value, credential, fetch: send, maxRetryAfter: LONGEST_WAIT }, () => credential),
+  () =>
+    new Vault(
+      { url: location.origin, org: org.value, credential, fetch: send, maxRetryAfter: LONGEST_WAIT },
+      () => credential,
+    ),
 );
 
 /** The vault of the signed-in member. */
@@ -77,14 +91,17 @@ interface Page<Item> {
 }
 
 /** Whether an error replaces cached data: a refusal does, an unreachable or busy service does not. */
-const isRefusal = (error: unknown): boolean => error instanceof VaultError && [403, 404, 410].includes(error.status);
+const isRefusal = (error: unknown): boolean =>
+  error instanceof VaultError && [403, 404, 410].includes(error.status);
 
 /** The error that a page shows: cached data stays visible while it cannot be refreshed. */
-const shownError = (error: unknown, data: unknown): unknown => (data === undefined || isRefusal(error) ? error : null);
+const shownError = (error: unknown, data: unknown): unknown =>
+  data === undefined || isRefusal(error) ? error : null;
 
 /**
  * Reads the data of a page.
- * @param key the cache key, from general to specific: `['secrets', id]`; events and changes invalidate by prefix
+ * @param key the cache key, from general to specific: `['secrets', id]`; events and changes invalidate by
+ *   prefix
  * @param every for work in progress: the refresh interval in milliseconds, or false once it has finished
  */
 export const useRead = <Answer>(
@@ -102,12 +119,16 @@ export const useRead = <Answer>(
   return { ...query, error: shownError(query.error, query.data) } as typeof query;
 };
 
-/** A list with more pages than this is not read again automatically after a change: it shows a note with a button to reload. */
+/**
+ * A list with more pages than this is not read again automatically after a change: it shows a note with a
+ * button to reload.
+ */
 const LONG = 5;
 /** The number of consecutive empty pages that are read before the user must ask for more. */
 const MOST_EMPTY = 20;
 type Pages = InfiniteData<Page<unknown>>;
-const isLong = ({ state: { data } }: { state: { data?: unknown } }): boolean => ((data as Pages | undefined)?.pages?.length ?? 0) > LONG;
+const isLong = ({ state: { data } }: { state: { data?: unknown } }): boolean =>
+  ((data as Pages | undefined)?.pages?.length ?? 0) > LONG;
 
 /** Long lists that may have changed since they were read, by the hash of their key. */
 const changed = signal<ReadonlySet<string>>(new Set());
@@ -121,11 +142,17 @@ const setChanged = (hash: string, has: boolean): void => {
 /** Keeps only the first page of a list, so that it is read again quickly. */
 function cut(queryKey: readonly unknown[]): void {
   setChanged(hashOf(queryKey), false);
-  queries.setQueryData<Pages>(queryKey, (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) });
+  queries.setQueryData<Pages>(
+    queryKey,
+    (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
+  );
   void queries.invalidateQueries({ queryKey, exact: true, refetchType: 'none' });
 }
 
-/** Prepares a long list that is opened again: after Back it is shown as it was left, otherwise an outdated list is read from the start. */
+/**
+ * Prepares a long list that is opened again: after Back it is shown as it was left, otherwise an outdated
+ * list is read from the start.
+ */
 function reopen(key: readonly unknown[], hash: string): void {
   const query = queries.getQueryCache().find({ queryKey: key, exact: true });
   if (!query || !isLong(query) || query.isActive()) return;
@@ -135,13 +162,17 @@ function reopen(key: readonly unknown[], hash: string): void {
   else cut(key);
 }
 
-/** The number of empty pages at the end. A page can be empty without being the last: for a member who is limited to some names, or with filters. */
+/**
+ * The number of empty pages at the end. A page can be empty without being the last: for a member who is
+ * limited to some names, or with filters.
+ */
 const emptyPages = <Of>(pages: Of[], itemsOf: (page: Of) => unknown[]): number =>
   pages.length - 1 - pages.findLastIndex((page) => itemsOf(page).length > 0);
 
 /**
- * Reads a list page by page. `rows` contains all rows read so far; `more` reads the next page, if there is one. `isChanged` is set if a
- * long list may have changed since it was read, and `again` reads it from the start.
+ * Reads a list page by page. `rows` contains all rows read so far; `more` reads the next page, if there is
+ * one. `isChanged` is set if a long list may have changed since it was read, and `again` reads it from the
+ * start.
  * @param itemsOf the rows of a page, if they are more than its `data`
  */
 export function useList<Item, Of extends Page<unknown> = Page<Item>>(
@@ -161,7 +192,8 @@ export function useList<Item, Of extends Page<unknown> = Page<Item>>(
   const rows = useMemo(() => data?.pages.flatMap(itemsOf) ?? [], [data]);
   const empty = data && hasNextPage ? emptyPages(data.pages, itemsOf) : 0;
   const isPaused = empty > 0 && empty % MOST_EMPTY === 0;
-  const more = () => void (hasNextPage && !isFetching && !isFetchNextPageError && !isPaused && fetchNextPage());
+  const more = () =>
+    void (hasNextPage && !isFetching && !isFetchNextPageError && !isPaused && fetchNextPage());
   const isEmptySoFar = empty > 0 && !rows.length && !isFetchNextPageError;
   useEffect(() => {
     if (isEmptySoFar) more();
@@ -171,7 +203,9 @@ export function useList<Item, Of extends Page<unknown> = Page<Item>>(
     /** Identifies the list with its filters. */
     hash,
     isPending: query.isPending || (isEmptySoFar && (!isPaused || isFetching)),
-    /** Whether there is more of the list, which had no results in the last pages: then it is read on request. */
+    /**
+     * Whether there is more of the list, which had no results in the last pages: then it is read on request.
+     */
     isUnfinished: isPaused && !isFetching && !isFetchNextPageError,
     error: shownError(error, data),
     /** Why the next page could not be read. The rows so far are kept. */
@@ -186,7 +220,9 @@ export function useList<Item, Of extends Page<unknown> = Page<Item>>(
   };
 }
 
-/** Invalidates the data under keys that was read before a time, in milliseconds. A long list is only marked. */
+/**
+ * Invalidates the data under keys that was read before a time, in milliseconds. A long list is only marked.
+ */
 async function forgetUnder(keys: string[][], time: number): Promise<void> {
   const isOld = (query: Query) => query.state.dataUpdatedAt < time;
   for (const queryKey of keys)
@@ -203,7 +239,10 @@ export const forgetBefore = (time: number, ...keys: string[]): Promise<void> =>
     time,
   );
 
-/** Invalidates the data under keys, such as `secrets` or `secrets/list`, so that it is read again if it is shown. */
+/**
+ * Invalidates the data under keys, such as `secrets` or `secrets/list`, so that it is read again if it is
+ * shown.
+ */
 export const forget = (...keys: string[]): Promise<void> => forgetBefore(Number.POSITIVE_INFINITY, ...keys);
 
 /** Removes the data of a deleted item, once its page is closed: an open page would request it again. */
@@ -211,7 +250,10 @@ export const forgetGone = (...keys: string[]): void => {
   setTimeout(() => void forget(...keys));
 };
 
-/** Runs an operation that may need a recent confirmation. If the service requires one, asks for the passkey and repeats the request. */
+/**
+ * Runs an operation that may need a recent confirmation. If the service requires one, asks for the passkey
+ * and repeats the request.
+ */
 export async function confirmed<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   try {
     return await call();

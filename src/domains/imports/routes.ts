@@ -10,7 +10,7 @@ import { type Ready, readExport, withoutEmpty } from './items';
 import type { ImportInput, ImportItem, Wanted } from './payloads';
 import * as wire from './wire';
 
-type Request = Input<unknown, ReturnType<(typeof wire.ImportIn)['parse']>>;
+type ImportRequest = Input<unknown, ReturnType<(typeof wire.ImportIn)['parse']>>;
 
 /** The parsed requests: the gate may ask for some values again, encrypted for other ids. */
 const read = new WeakMap<object, { items: Ready[]; input: ImportInput }>();
@@ -24,7 +24,7 @@ const encrypted = (context: Context, { value, is_bytes, ...item }: Ready, id: st
   },
 });
 
-function inputOf({ body, bytes }: Request, context: Context): ImportInput {
+function inputOf({ body, bytes }: ImportRequest, context: Context): ImportInput {
   const {
     source,
     data,

@@ -31,7 +31,7 @@ export const testLine = (org: string, id: string, now: number): Line => {
   return { sequence: 0, time, outcome: 'success', text };
 };
 
-export interface Request {
+export interface TargetRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
@@ -116,7 +116,7 @@ const ndjson = (lines: readonly Line[]): string => lines.map(({ text }) => `${te
 const digits = (sequence: number) => String(sequence).padStart(12, '0');
 
 /** One object a batch, by path, signed with its content: Signature Version 4, as S3 and R2 take it. */
-async function s3(config: Configs['s3'], lines: readonly Line[], isTest: boolean): Promise<Request> {
+async function s3(config: Configs['s3'], lines: readonly Line[], isTest: boolean): Promise<TargetRequest> {
   const { endpoint, region, bucket, prefix = '', access_key_id, secret_access_key } = config;
   const first = lines[0]?.sequence ?? 0;
   const last = lines.at(-1)?.sequence ?? 0;
@@ -161,7 +161,11 @@ export interface Batch {
 }
 
 /** The request of a batch. */
-export async function requestOf({ config, secret }: Whole, batch: Batch, now: number): Promise<Request> {
+export async function requestOf(
+  { config, secret }: Whole,
+  batch: Batch,
+  now: number,
+): Promise<TargetRequest> {
   const { org, id, kind, lines, isTest = false } = batch;
   const of = <K extends LogStreamKind>(_: K) => config as Config & Configs[K];
   switch (kind) {

@@ -8,9 +8,9 @@ import { decryptValue, encryptValue } from '../secrets/encryption';
 import type { PromotedValue, PromotionInput, Wanted } from './payloads';
 import * as wire from './wire';
 
-type Request = Input<unknown, z.output<typeof wire.PromoteIn>>;
+type PromoteRequest = Input<unknown, z.output<typeof wire.PromoteIn>>;
 
-const inputOf = ({ body, if_match }: Request, values: PromotedValue[] | null): PromotionInput => ({
+const inputOf = ({ body, if_match }: PromoteRequest, values: PromotedValue[] | null): PromotionInput => ({
   from: body.from,
   names: body.names ?? null,
   prefix: body.prefix ?? null,

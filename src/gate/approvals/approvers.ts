@@ -5,7 +5,8 @@
 // nobody is accountable, nobody decides. Judged again every time it matters.
 
 import { enters } from '../../auth/authorize';
-import { decides, isOfSecrets } from '../../auth/policies/effects';
+import { isOfSecrets } from '../../auth/policies/effect';
+import { decides } from '../../auth/policies/effects-of-people';
 import { TIED_FOR } from '../../auth/policies/ties';
 import type { ApprovalConfig, ApprovalRow, MemberRow, PolicyRow } from '../../db/schema';
 import type { Core } from '../core';

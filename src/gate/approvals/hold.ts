@@ -3,17 +3,9 @@
 // waits; an approval works for exactly the request that it was given for, once, in the transaction of its
 // effect, and only while its targets, policies and approvers are unchanged.
 
-import {
-  type Change,
-  copyEffect,
-  type Effect,
-  effectsOf,
-  environmentsOf,
-  holds,
-  type Placed,
-  readEffect,
-  useEffect,
-} from '../../auth/policies/effects';
+import { type Change, type Effect, environmentsOf, holds } from '../../auth/policies/effect';
+import { effectsOf } from '../../auth/policies/effects';
+import { copyEffect, type Placed, readEffect, useEffect } from '../../auth/policies/effects-of-secrets';
 import type { ApprovalRow, SecretRow, UpstreamRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';

@@ -2,7 +2,7 @@
 // policies. Invariants: the summary for deciders contains no value; an approval can be used only while
 // targets and policies are unchanged.
 import { kindNames } from '../../auth/authorize';
-import { type Change, type Effect, environmentsOf, holds } from '../../auth/policies/effects';
+import { type Change, type Effect, environmentsOf, holds } from '../../auth/policies/effect';
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { ApprovalRow, HeldOperation, HoldingPolicy } from '../../db/schema';

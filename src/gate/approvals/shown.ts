@@ -2,7 +2,8 @@
 // words. Invariant: no fact contains a value or a credential, but for what a requester writes in
 // X-Access-Call; every kind of row whose change can be held has facts, whichever route changes it.
 
-import { type Change, type Effect, isReaddressed } from '../../auth/policies/effects';
+import type { Change, Effect } from '../../auth/policies/effect';
+import { isReaddressed } from '../../auth/policies/effects-of-people';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import {

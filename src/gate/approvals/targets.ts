@@ -2,7 +2,7 @@
 // who gets a grant, who is in a team, which environments a slug stood for, and where a connection leads.
 // Beside them stands what a new grant or credential takes from its creator. Invariant: an approval counts
 // only while all of them are as they were when it was asked for.
-import type { Change, Effect } from '../../auth/policies/effects';
+import type { Change, Effect } from '../../auth/policies/effect';
 import { sha256 } from '../../crypto/digest';
 import { credentialKindOf, type IdKind, idPrefixes } from '../../db/ids';
 import type { RowKind } from '../../db/rows';

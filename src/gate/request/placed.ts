@@ -1,7 +1,7 @@
 // Which names upstreams place. Invariant: a rename or a restore that brings a secret under such a name counts
 // as a read of it, because its value is then sent to whoever the upstream belongs to.
 import { reaches } from '../../auth/authorize';
-import { isNamedAnew } from '../../auth/policies/effects';
+import { isNamedAnew } from '../../auth/policies/effects-of-secrets';
 import { type Refusal, refuse } from '../../errors';
 import type { Rows } from '../rows/store';
 import type { Call } from './call';

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { intersects, matches } from '../../../src/auth/globs';
-import { holds, weakens } from '../../../src/auth/policies/effects';
+import { holds } from '../../../src/auth/policies/effect';
+import { weakens } from '../../../src/auth/policies/effects';
 import type { ApprovalConfig, PolicyRow } from '../../../src/db/schema';
 
 const config: ApprovalConfig = {

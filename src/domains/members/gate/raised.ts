@@ -1,6 +1,6 @@
 // The events of members. Invariant: they follow from the rows that a change writes or removes, never from its
 // route.
-import { hasMoved } from '../../../auth/policies/effects';
+import { hasMoved } from '../../../auth/policies/effects-of-people';
 import { isSuspended } from '../../../db/schema';
 import type { Raise } from '../../../gate/core';
 import type { EventType, Raised } from '../../../gate/outbox';

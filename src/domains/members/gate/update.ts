@@ -2,7 +2,7 @@
 // somebody else has serves only for the role that they gave, where they gave it.
 
 import { mustBeConfirmed } from '../../../auth/authorize';
-import { hasMoved, isReaddressed } from '../../../auth/policies/effects';
+import { hasMoved, isReaddressed } from '../../../auth/policies/effects-of-people';
 import { mayChangeMember, mayGiveRole, type Position } from '../../../auth/roles';
 import type { MemberRow, Role } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
