@@ -40,6 +40,12 @@ export const mutants = [
     notice: 'api/approvals/environments: decides for those, and is shown no others',
   },
   {
+    name: 'two deciders who are tied to each other count as two',
+    tag: 'tied-deciders-count-once',
+    change: { from: 'if (!apart.some((one) => ties.tied(one, id))) ', to: '' },
+    notice: 'api/approvals/ties: count as one if they are tied, also once the second approval was given',
+  },
+  {
     name: 'a tie never ends',
     tag: 'tie-ends',
     change: 'remove',
