@@ -1,8 +1,9 @@
 // Who may decide an approval. Invariants: a decider is a member who holds approvals:decide, is among the
 // policy's approvers, is not accountable for the request, reaches every environment that it concerns, and is
 // tied to nobody who is accountable: not by bringing in (see auth/policies/ties.ts), nor by a grant of one to
-// the other. Deciders who are tied to each other count as one: one may act as the other. For a policy on agents whose approvers are the accountable members, only these decide. Where
-// nobody is accountable, nobody decides. Judged again every time it matters.
+// the other. Deciders who are tied to each other count as one, since one may act as the other. For a policy
+// on agents whose approvers are the accountable members, only these decide. Where nobody is accountable,
+// nobody decides. Judged again every time it matters.
 
 import { enters } from '../../auth/authorize';
 import { decides, isOfSecrets } from '../../auth/policies/effects';
