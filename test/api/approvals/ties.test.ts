@@ -101,6 +101,27 @@ describe('tie: an invitation', () => {
   });
 });
 
+describe('tie: a requester whom somebody else may be since', () => {
+  it.each([
+    ['enrols them again', (by: Caller, id: string) => by.post(`/members/${id}/enrolments`)],
+    ['changes their address', (by: Caller, id: string) => by.patch(`/members/${id}`, { email: 'e@x.com' })],
+  ])('attack: whoever %s spends nothing that was approved for them', async (_, takesOver) => {
+    const { o, ann, bob, secret, close, ask } = await newHouse();
+    const dan = await signIn(o, 'developer');
+    await settle(o);
+    await close();
+    const [open, approved] = [await ask(dan.o), approvalIn(await dan.o.get('/secrets/by-name/DB')).id];
+    expect((await approve(bob, approved)).status).toBe(200);
+    await ann.confirm();
+    expect((await takesOver(ann.o, dan.member.id)).status).toBeLessThan(300);
+    for (const id of [open, approved]) expect((await bob.o.get(`/approvals/${id}`)).json.status).toBe('void');
+    expect(codeOf(await dan.o.get('/secrets/by-name/DB', under(approved)))).toEqual(MISMATCH);
+    const again = await ask(dan.o);
+    expect((await approve(bob, again)).status).toBe(200);
+    expect((await dan.o.get(`/secrets/${secret.id}`, under(again))).json.value).toBe(secret.value);
+  });
+});
+
 describe('tie: two deciders', () => {
   it('count as one if they are tied, also once the second approval was given', async () => {
     const { o, ann, secret, ask } = await newHouse();
