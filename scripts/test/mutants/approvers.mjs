@@ -39,6 +39,18 @@ export const mutants = [
     notice: 'api/approvals/environments: decides for those, and is shown no others',
   },
   {
+    name: 'two deciders who are tied to each other count as two',
+    tag: 'tied-deciders-count-once',
+    change: { from: 'if (!apart.some((one) => ties.tied(one, id))) ', to: '' },
+    notice: 'api/approvals/ties: count as one if they are tied, also once the second approval was given',
+  },
+  {
+    name: 'what was approved for a member serves whoever enrols them again',
+    tag: 'approval-ends-with-takeover-of-member',
+    change: { from: 'isTakenOverSince(member, created_at)', to: 'false' },
+    notice: 'api/approvals/ties: attack: whoever enrols them again spends nothing that was approved for them',
+  },
+  {
     name: 'a tie never ends',
     tag: 'tie-ends',
     notice: 'api/approvals/ties: ends after seven days',

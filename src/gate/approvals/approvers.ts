@@ -1,8 +1,9 @@
 // Who may decide an approval. Invariants: a decider is a member who holds approvals:decide, is among the
 // policy's approvers, is not accountable for the request, reaches every environment that it concerns, and is
 // tied to nobody who is accountable: not by bringing in (see auth/policies/ties.ts), nor by a grant of one to
-// the other. For a policy on agents whose approvers are the accountable members, only these decide. Where
-// nobody is accountable, nobody decides. Judged again every time it matters.
+// the other. Deciders who are tied to each other count as one, since one may act as the other. For a policy
+// on agents whose approvers are the accountable members, only these decide. Where nobody is accountable,
+// nobody decides. Judged again every time it matters.
 
 import { enters } from '../../auth/authorize';
 import { isOfSecrets } from '../../auth/policies/effect';
@@ -237,3 +238,33 @@ export const approvalsFor = (core: Core, approval: ApprovalRow, policy: PolicyRo
     }),
   ),
 ];
+
+/** Some of these people, of whom no two are tied to each other. */
+function untied(core: Core, members: readonly string[], now: number): string[] {
+  const ties = tiesOf(core, now);
+  const apart: string[] = [];
+  // safety: tied-deciders-count-once
+  for (const id of members) if (!apart.some((one) => ties.tied(one, id))) apart.push(id);
+  return apart;
+}
+
+/** Whether enough people approved a request for a policy. */
+export const isEnough = (
+  core: Core,
+  approval: ApprovalRow,
+  policy: PolicyRow,
+  required: number,
+  now: number,
+): boolean => untied(core, approvalsFor(core, approval, policy, now), now).length >= required;
+
+/** Whether a member is tied to one of those who approved a request for a policy, and so adds nothing. */
+export function isTiedToApprover(
+  core: Core,
+  approval: ApprovalRow,
+  policy: PolicyRow,
+  member: string,
+  now: number,
+): boolean {
+  const ties = tiesOf(core, now);
+  return approvalsFor(core, approval, policy, now).some((id) => id !== member && ties.tied(id, member));
+}

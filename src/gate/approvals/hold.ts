@@ -17,9 +17,9 @@ import type { Doer, Plan, Proposal, Put } from '../request/plan';
 import { answerKeyOf, insertion, revision } from '../request/writes';
 import { quotaRootOf } from '../rows/quota-root';
 import {
-  approvalsFor,
   countApprovers,
   isAccountablePolicy,
+  isEnough,
   isOfPerson,
   lacksApprovers,
   ofPerson,
@@ -345,7 +345,7 @@ function useOf(
 
 /** Whether decisions do not count any more without which the request would not have been approved. */
 const lacksDecisions = (core: Core, row: ApprovalRow, policies: readonly Policy[], now: number): boolean =>
-  policies.some((policy) => approvalsFor(core, row, policy.row, now).length < policy.config.required);
+  policies.some((policy) => !isEnough(core, row, policy.row, policy.config.required, now));
 
 const mismatch = {
   pending: 'This request is not approved yet.',

@@ -295,7 +295,7 @@ const connectionInWords = (core: Core, row: SsoConnectionRow) => ({
   'Claim of groups': row.config.groups_claim,
   'Attribute of the subject': row.config.subject_attribute,
   'Keys that sign': row.config.signers,
-  Domains: listInWords(row.domains.map((id) => core.rows.get('domain', id)?.domain ?? id)),
+  Domains: row.domains.map((id) => core.rows.get('domain', id)?.domain ?? id),
   'Makes members': row.jit === 1 ? 'yes' : 'no',
   'Role without a group': `${row.default_role} in ${placesOf(core, { environments: row.default_environments })}`,
   'Roles of groups': row.role_mappings.map(

@@ -10,6 +10,7 @@ import { approvalDetails } from './details';
 import { policiesOf } from './policies';
 import { askedBy } from './repeats';
 import { haveTargetsChanged } from './targets';
+import { isTakenOverSince } from './ties';
 
 export const statuses = [
   'pending',
@@ -42,12 +43,16 @@ export const isRequesterGone = (core: Core, row: ApprovalRow): boolean =>
   hasRequesterEnded(core, row) || isTakenOver(core, row);
 
 /**
- * Whether somebody has repointed or widened the root since: its sessions may be theirs, and they must not
- * decide what it asked.
+ * Whether somebody has repointed or widened the root since, or may act as the member: its sessions may be
+ * theirs, and they must not decide or use what it asked.
  */
-const isTakenOver = (core: Core, { root, accountable }: ApprovalRow): boolean =>
+function isTakenOver(core: Core, { root, accountable, created_at }: ApprovalRow): boolean {
+  const member = core.rows.get('member', root);
+  // safety: approval-ends-with-takeover-of-member
+  if (member) return isTakenOverSince(member, created_at);
   // safety: approval-ends-with-takeover
-  accountableForRoot(core, root).some((member) => !accountable.includes(member));
+  return accountableForRoot(core, root).some((one) => !accountable.includes(one));
+}
 
 /**
  * Whether the root that asked has ended: a member who was removed or suspended, or a credential that can no

@@ -42,6 +42,13 @@ export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): st
   (ties ?? []).flatMap(([member, at]) => (isRecent(at, now) ? [member] : []));
 
 /**
+ * Whether somebody else may act as a member since a time, by a link to enrol again, another address or freed
+ * links. What else ties people, such as a role, counts alike.
+ */
+export const isTakenOverSince = ({ id, connections }: MemberRow, since: number): boolean =>
+  (connections ?? []).some(([by, at, other]) => other === undefined && by !== id && at > since);
+
+/**
  * Whether a provider lately made, linked or resumed a member, or gave them a role or a place in an approving
  * team, by single sign-on or SCIM: it is nobody's second person.
  */

@@ -38,6 +38,17 @@ it('approval: deciders are shown to which groups a connection gives what', async
   expect(details).not.toHaveProperty('Issuer after');
 });
 
+it('approval: many domains hide none from those who decide', async () => {
+  const { o, ann } = await newOffice();
+  // Of a domain that is not there, the id is shown.
+  const domains = Array.from({ length: 100 }, (_, n) => `dom_${n}`.padEnd(200, 'x'));
+  const connection_id = await addConnection(o, { domains, default_role: 'admin' });
+  await newApprovalPolicy(o, ['member.change']);
+  const held = await ann.o.post('/scim-tokens', { name: 'okta', connection_id });
+  const details = await detailsOf(ann.o, approvalIn(held).id);
+  expect(Object.values(details).join('')).toContain(domains.join(', '));
+});
+
 it('approval: many groups hide none from those who decide', async () => {
   const { o, ann } = await newOffice();
   const connection = await addConnection(o);

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MemberRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/request/writes';
-import { approvalIn, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { approvalIn, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { change as alter, another, type Browser, signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -173,7 +173,7 @@ describe('approval: valid_for_seconds', () => {
     async () => {
       const office = await newOffice();
       const cat = await signIn(office.o, 'admin');
-      const dan = await signIn(office.o, 'admin');
+      const dan = await colleague(office.o, 'admin');
       const secret = await newSecret(office.o);
       await newApprovalPolicy(office.o, ['secret.read'], {
         config: { approvers: { role: 'admin' }, required: 2, max_valid_seconds: 3600 },

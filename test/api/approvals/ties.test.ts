@@ -101,6 +101,55 @@ describe('tie: an invitation', () => {
   });
 });
 
+describe('tie: a requester whom somebody else may be since', () => {
+  it.each([
+    ['enrols them again', (by: Caller, id: string) => by.post(`/members/${id}/enrolments`)],
+    ['changes their address', (by: Caller, id: string) => by.patch(`/members/${id}`, { email: 'e@x.com' })],
+  ])('attack: whoever %s spends nothing that was approved for them', async (_, takesOver) => {
+    const { o, ann, bob, secret, close, ask } = await newHouse();
+    const dan = await signIn(o, 'developer');
+    await settle(o);
+    await close();
+    const [open, approved] = [await ask(dan.o), approvalIn(await dan.o.get('/secrets/by-name/DB')).id];
+    expect((await approve(bob, approved)).status).toBe(200);
+    await ann.confirm();
+    expect((await takesOver(ann.o, dan.member.id)).status).toBeLessThan(300);
+    for (const id of [open, approved]) expect((await bob.o.get(`/approvals/${id}`)).json.status).toBe('void');
+    expect(codeOf(await dan.o.get('/secrets/by-name/DB', under(approved)))).toEqual(MISMATCH);
+    const again = await ask(dan.o);
+    expect((await approve(bob, again)).status).toBe(200);
+    expect((await dan.o.get(`/secrets/${secret.id}`, under(again))).json.value).toBe(secret.value);
+  });
+});
+
+describe('tie: two deciders', () => {
+  it('count as one if they are tied, also once the second approval was given', async () => {
+    const { o, ann, secret, ask } = await newHouse();
+    const dan = await signIn(o, 'developer');
+    const two = await Promise.all([signIn(o, 'owner'), signIn(o, 'owner')]);
+    await settle(o);
+    await newApprovalPolicy(o, ['secret.read'], { config: { required: 2 } });
+    const [eve, fay] = two as [Browser, Browser];
+    const link = async (of: Browser) => {
+      await ann.confirm();
+      return (await ann.o.post(`/members/${of.member.id}/enrolments`)).json.enrolment_url;
+    };
+    const early = await ask(dan.o);
+    for (const by of [ann, eve]) expect((await approve(by, early)).status).toBe(200);
+    const puppet = newBrowser(await newPasskey(ORIGIN));
+    expect((await puppet.enrol(await link(eve))).status).toBe(200);
+    // What both approved before does not count either.
+    expect(codeOf(await dan.o.get(`/secrets/${secret.id}`, under(early)))).toEqual(MISMATCH);
+    const id = await ask(dan.o);
+    expect((await approve(ann, id)).status).toBe(200);
+    const answer = await approve(puppet, id);
+    expect(codeOf(answer)).toEqual(DENIED);
+    expect(answer.json.error.message).toContain('count as one');
+    expect((await approve(fay, id)).json.status).toBe('approved');
+    expect((await dan.o.get(`/secrets/${secret.id}`, under(id))).json.value).toBe(secret.value);
+  });
+});
+
 describe('tie: a removed member', () => {
   it('still ties those whom they brought in and who brought them in', async () => {
     const { o, bob, cat, close, ask, decides } = await newHouse();

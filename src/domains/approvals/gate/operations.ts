@@ -6,7 +6,7 @@ import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { ApprovalRow, MemberRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { approvalsFor, ineligible } from '../../../gate/approvals/approvers';
+import { approvalsFor, ineligible, isEnough, isTiedToApprover } from '../../../gate/approvals/approvers';
 import { approvalDetails } from '../../../gate/approvals/details';
 import { policiesOf } from '../../../gate/approvals/policies';
 import { isAsker, validFor } from '../../../gate/approvals/repeats';
@@ -200,6 +200,8 @@ function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number 
         const why = barred(call, row, now);
         // safety: decider-eligible
         if (why !== null) return refuse('INSUFFICIENT_SCOPE', { message: why });
+        if (decision === 'approve' && addsNothing(call, row, now))
+          return refuse('INSUFFICIENT_SCOPE', { message: COUNTS_AS_ONE });
         // safety: repeats-within-policies
         if (valid_for !== undefined && valid_for > mostValid(row)) return tooLong(row);
         const passkey = core.rows.get('credential', caller.credential)?.passkey_id;
@@ -220,6 +222,17 @@ function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number 
     },
   };
 }
+
+const COUNTS_AS_ONE =
+  'Within the last seven days you or somebody who approved this request invited, re-enrolled or promoted the other, changed their address, freed their links, or added them to an approving team, directly or through other members. So both of you count as one. You can reject the request, or another approver can approve it.';
+
+/** Whether the calling member is tied to who approved already, for each policy for which they may decide. */
+const addsNothing = ({ core, caller }: Call<unknown>, row: ApprovalRow, now: number): boolean => {
+  const member = core.rows.get('member', caller.id) as MemberRow;
+  return heldBy(core, row)
+    .filter((policy) => ineligible(core, row, policy, member, now) === null)
+    .every((policy) => isTiedToApprover(core, row, policy, caller.id, now));
+};
 
 /** Whether the approval of the calling member counts for any of the policies that hold a request. */
 const counts = ({ core, caller }: Call<unknown>, row: ApprovalRow, now: number): boolean =>
@@ -244,9 +257,7 @@ function decided(call: Call<unknown>, after: ApprovalRow, before: ApprovalRow, n
   const isRejected = decisions.some(({ decision }) => decision === 'reject');
   const isApproved =
     !isRejected &&
-    heldBy(core, after).every(
-      (policy) => approvalsFor(core, after, policy, now).length >= requiredBy(after, policy.id),
-    );
+    heldBy(core, after).every((policy) => isEnough(core, after, policy, requiredBy(after, policy.id), now));
   const fields = {
     decisions,
     ...(isRejected && { status: 'rejected' as const, ended_at: now }),

@@ -34,8 +34,7 @@ export function shownBody(body: Uint8Array): ShownBody {
   for (let each = Math.min(EACH_END, body.length >> 1); ; each >>= 1) {
     const ends = [body.subarray(0, each), body.subarray(body.length - each)];
     const [start = '', end = ''] = ends.map((part) => readable(part, isText));
-    // Of invisible characters, which are written out, fewer fit. None is cut off: what is not shown is
-    // counted.
+    // Of invisible characters, which are written out, fewer fit. None is cut off uncounted.
     // safety: ends-of-body-shown-whole
     if (Math.max(start.length, end.length) > MOST_BODY / 2) continue;
     return { ...about, text: start, end, hidden: body.length - 2 * each };
