@@ -1,6 +1,6 @@
 // XML from outside. Invariant: what cannot be read in exactly one way is refused before a library sees it, so
 // document types, entities, comments, CDATA, processing instructions and repeated ids never reach a signature
-// check.
+// check; neither does what is so large that the check takes long.
 import { DOMParser } from '@xmldom/xmldom';
 
 export const SAML = 'urn:oasis:names:tc:SAML:2.0:assertion';
@@ -33,7 +33,15 @@ export interface Document extends Node {
 export class Refused extends Error {}
 
 const MOST_DEPTH = 64;
-const MOST_NODES = 20_000;
+/**
+ * The most nodes and attributes. Whoever signs in sends a signed document, and checking its signature takes
+ * quadratic time.
+ */
+const MOST_SIGNED = { nodes: 4000, attributes: 6000 };
+const MOST_METADATA = { nodes: 20_000, attributes: 40_000 };
+/** For each element with a declaration the parser copies all namespaces in scope. */
+const MOST_NAMESPACES = 2500;
+const TOO_LARGE = 'it is too large or nested too deeply';
 const TEXT = 3;
 const ELEMENT = 1;
 
@@ -46,6 +54,10 @@ export function parse(xml: string, { comments }: { comments: boolean }): Documen
   const body = xml.replace(/^\uFEFF?\s*<\?xml[^?<>]*\?>/, '');
   if (body.includes('<?')) throw new Refused('it has a processing instruction');
   if (!comments && /<!/.test(body)) throw new Refused('it has a comment or a CDATA section');
+  const most = comments ? MOST_METADATA : MOST_SIGNED;
+  // A parser takes quadratic time too, so that the text is counted before.
+  if (body.split('<').length > 2 * most.nodes) throw new Refused(TOO_LARGE);
+  if (body.split('xmlns').length > MOST_NAMESPACES) throw new Refused('it declares too many namespaces');
   const problem = (message: string) => {
     throw new Refused(`it is not well-formed XML: ${message.split('\n')[0]?.slice(0, 60)}`);
   };
@@ -53,20 +65,23 @@ export function parse(xml: string, { comments }: { comments: boolean }): Documen
   const parser = new DOMParser({ errorHandler: { warning: quiet, error: quiet, fatalError: quiet } });
   const document = parser.parseFromString(body, 'text/xml') as unknown as Document | undefined;
   if (!document?.documentElement) throw new Refused('it has no element');
-  walk(document);
+  walk(document, most);
   return document;
 }
 
 /** Bounds the tree, and refuses text outside the root and repeated ids. */
-function walk(document: Document): void {
+function walk(document: Document, most: typeof MOST_SIGNED): void {
   const ids = new Set<string>();
   let nodes = 0;
+  let attributes = 0;
   const open: [Node, number][] = [[document, 0]];
   for (let next = open.pop(); next; next = open.pop()) {
     const [node, depth] = next;
-    if (++nodes > MOST_NODES || depth > MOST_DEPTH) throw new Refused('it is too large or nested too deeply');
+    if (++nodes > most.nodes || depth > MOST_DEPTH) throw new Refused(TOO_LARGE);
     if (node.nodeType === ELEMENT) {
       const element = node as Element;
+      attributes += element.attributes.length;
+      if (attributes > most.attributes) throw new Refused(TOO_LARGE);
       for (const { name, localName, value } of Array.from(element.attributes)) {
         if ((localName ?? name).toLowerCase() !== 'id') continue;
         if (ids.has(value)) throw new Refused('an id stands twice');

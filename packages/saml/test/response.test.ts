@@ -247,6 +247,20 @@ describe('saml: text that is not a response', () => {
     await expect(readResponse(text, expected('_1'))).rejects.toThrow(/./);
   });
 
+  it.each([
+    ['elements', '<b/>'.repeat(5000), 'too large'],
+    ['attributes', `<b ${Array.from({ length: 7000 }, (_, i) => `a${i}=""`).join(' ')}/>`, 'too large'],
+    ['namespaces', Array.from({ length: 2600 }, (_, i) => `<b xmlns:n${i}="u"/>`).join(''), 'namespaces'],
+  ])('saml: too many %s are refused before the signature is checked', async (_, more, why) => {
+    await expect(altered('</saml:Assertion>', `${more}</saml:Assertion>`)).rejects.toThrow(why);
+  });
+
+  it('saml: a thousand groups are accepted', async () => {
+    const id = freshId();
+    const groups = Array.from({ length: 1000 }, (_, i) => `g${i}`);
+    expect((await read(id, idp.respond(id, { attributes: { groups } }))).attributes.groups).toEqual(groups);
+  });
+
   it('saml: an assertion with too many attributes is refused', async () => {
     const id = freshId();
     const attributes = Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`a${i}`, ['x']]));
