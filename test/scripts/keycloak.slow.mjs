@@ -131,9 +131,12 @@ describe('single sign-on with Keycloak', { skip }, () => {
     const [team] = (await api('GET', '/teams')).data;
     const members = (await api('GET', `/teams/${team.id}/members`)).data;
     assert.equal(members.length, 1);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.goto(`${at}/console/members/${members[0].member_id}`);
+    await page.getByRole('link', { name: 'Keycloak by SAML' }).waitFor();
+    await page.goto(`${at}/console/sso`);
 
     // The owner sees what eve would get, and nobody is made.
-    await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Actions for Keycloak by SAML' }).click();
     await page.getByRole('menuitem', { name: 'Test sign-in' }).click();
     await page.waitForURL((url) => !url.href.startsWith(at));

@@ -3659,7 +3659,7 @@ export interface components {
              */
             environments: string[] | null;
             /**
-             * @description invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled. suspended: the member can do nothing until somebody resumes them.
+             * @description invited: the enrolment link is still valid. lapsed: it ended before it was used, or a provider made the member, who has not signed in yet. active: the member has enrolled. suspended: the member can do nothing until somebody resumes them.
              * @example invited
              * @enum {string}
              */

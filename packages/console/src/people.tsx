@@ -62,6 +62,18 @@ export function useTeams() {
 
 const none: never[] = [];
 
+/** The connections to identity providers, for their names; none if the caller may not list them. */
+const useConnections = (isNeeded: boolean) =>
+  useRead(
+    ['sso-connections', 'names'],
+    (signal) =>
+      vault().api.GET('/orgs/{org_id}/sso-connections', {
+        params: { path: here(), query: { limit: 100 } },
+        signal,
+      }),
+    isNeeded && may('sso:read'),
+  ).data?.data ?? none;
+
 /** The newest hundred API keys, for their names; none if the caller may not list them. */
 const useKeys = (isNeeded: boolean) =>
   useRead(
@@ -91,6 +103,7 @@ const kinds: Record<string, string> = {
   scm: 'SCIM token',
   trs: 'Trust',
   ses: 'Browser session',
+  sso: 'Single sign-on',
   shr: 'Share link',
   mem: 'Member',
   team: 'Team',
@@ -103,18 +116,21 @@ export const kindOfId = (id: string): string => kinds[id.slice(0, id.indexOf('_'
 export function hrefOfId(id: string): string | null {
   if (id.startsWith('mem_')) return `/members/${id}`;
   if (id.startsWith('team_')) return `/teams/${id}`;
+  if (/^(sso|scm)_/.test(id)) return '/sso';
   return /^(key|tok|agt|prv|bgt|trs|ses)_/.test(id) ? `/credentials/${id}` : null;
 }
 
 /**
- * The label of an id: a member, team or API key by name, another credential by kind, with a link to its page.
+ * The label of an id: a member, team, API key or connection by name, another one by kind, with a link to its
+ * page.
  */
 export function Who({ id, name }: { id: string | null | undefined; name?: string | null }) {
   const { members } = useMembers();
   const { teams } = useTeams();
   const keys = useKeys(!name && id?.startsWith('key_') === true);
+  const connections = useConnections(!name && id?.startsWith('sso_') === true);
   if (!id) return <span class="dim">{name ?? 'The service'}</span>;
-  const found = name ?? [...members, ...teams, ...keys].find((each) => each.id === id)?.name;
+  const found = name ?? [...members, ...teams, ...keys, ...connections].find((each) => each.id === id)?.name;
   const href = hrefOfId(id);
   const words = found ?? `${kindOfId(id)} …${id.slice(-6)}`;
   return href ? (

@@ -561,6 +561,17 @@ describe.skipIf(!executablePath)('console: access', () => {
     expect((await users()).status).toBe(200);
     await page.getByRole('button', { name: 'I have saved it' }).click();
     expect(await page.content()).not.toContain(token);
+    // Nobody invited whom it makes, and no link of theirs has ended.
+    const made = await fetch(`${base}/Users`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ userName: 'zed@example.com', name: { givenName: 'Zed', familyName: 'Ex' } }),
+    });
+    expect(made.status).toBe(201);
+    await go(`/members/${(await made.json()).id}`, 'Zed Ex');
+    await page.getByText('Not signed in yet').waitFor();
+    await page.getByRole('link', { name: /^SCIM token/ }).waitFor();
+    await go('/sso', 'Single sign-on');
     await page.getByRole('button', { name: 'Actions for Entra ID' }).click();
     await page.getByRole('menuitem', { name: 'Revoke' }).click();
     await page.getByRole('button', { name: 'Revoke token' }).click();

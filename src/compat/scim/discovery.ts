@@ -83,7 +83,11 @@ export const schemas = (base: string) => [
     attribute('displayName'),
     complex(
       'emails',
-      [attribute('value', { required: true }), attribute('type'), attribute('primary', { type: 'boolean' })],
+      [
+        attribute('value', { required: true }),
+        attribute('type', { canonicalValues: ['work'] }),
+        attribute('primary', { type: 'boolean' }),
+      ],
       { multiValued: true, required: true },
     ),
     attribute('active', { type: 'boolean' }),

@@ -112,7 +112,7 @@ export const Member = z
     }),
     status: z.enum(statuses).openapi({
       description:
-        'invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled. suspended: the member can do nothing until somebody resumes them.',
+        'invited: the enrolment link is still valid. lapsed: it ended before it was used, or a provider made the member, who has not signed in yet. active: the member has enrolled. suspended: the member can do nothing until somebody resumes them.',
     }),
     passkeys: z.int().openapi({ description: 'How many passkeys the member has.', example: 1 }),
     invited_by: z.string().nullable(),

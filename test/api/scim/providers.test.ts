@@ -172,6 +172,47 @@ describe('SCIM: the validator of Entra', () => {
     expect((await idp.post('/Users', sent)).status).toBe(201);
   });
 
+  it('SCIM: users: several addresses leave that for work, and empty values clear', async () => {
+    const o = await newOrg();
+    const idp = await newIdp(o);
+    const { id } = await newUser(idp);
+    const path = `/Users/${id}`;
+    const at = (type: string, part: string) => `emails[type eq "${type}"].${part}`;
+    const changed = await idp.patch(
+      path,
+      { op: 'replace', path: at('work', 'value'), value: 'w@example.com' },
+      { op: 'add', path: at('home', 'value'), value: 'h@example.com' },
+      { op: 'add', path: at('other', 'value'), value: 'o@example.com' },
+      { op: 'replace', path: at('work', 'display'), value: '0TXBC' },
+      { op: 'add', path: at('work', 'primary'), value: false },
+      { op: 'replace', path: at('home', 'primary'), value: true },
+    );
+    expect(changed.json.emails).toEqual([{ value: 'w@example.com', type: 'work', primary: true }]);
+    expect((await o.get(`/members/${id}`)).json.email).toBe('w@example.com');
+    for (const value of ['', null]) {
+      const cleared = await idp.patch(
+        path,
+        ...['displayName', 'externalId', 'name.familyName', 'title'].map((name) => ({
+          op: 'Replace',
+          path: name,
+          value,
+        })),
+      );
+      expect(cleared.status, cleared.text).toBe(200);
+      expect(cleared.json).not.toHaveProperty('externalId');
+    }
+    for (let made = 0; made < 10; made++) await newUser(idp);
+    const pages = [1, 6, 11].map((start) => idp.get(`/Users?startIndex=${start}&count=5`));
+    const lists = (await Promise.all(pages)).map(({ json }) => json);
+    expect(lists.map(({ startIndex, itemsPerPage }) => [startIndex, itemsPerPage])).toEqual([
+      [1, 5],
+      [6, 5],
+      [11, 2],
+    ]);
+    const ids = lists.flatMap(({ Resources }) => Resources.map((user: { id: string }) => user.id));
+    expect(new Set(ids).size).toBe(12);
+  });
+
   it('SCIM: groups: Remove with a list removes those alone', async () => {
     const o = await newOrg();
     const idp = await newIdp(o);
@@ -214,6 +255,11 @@ describe('SCIM: the validator of Entra', () => {
         ({ name }: { name: string }) => name === 'emails',
       ).required,
     ).toBe(true);
+    const emails = schemas.Resources[0].attributes.find(({ name }: { name: string }) => name === 'emails');
+    // Entra makes `emails[type eq "work"].value` of it.
+    expect(
+      emails.subAttributes.find(({ name }: { name: string }) => name === 'type').canonicalValues,
+    ).toEqual(['work']);
     const members = schemas.Resources[1].attributes.find(({ name }: { name: string }) => name === 'members');
     // Clients fill what can be written.
     expect(members.subAttributes.map((one: Record<string, unknown>) => [one.name, one.mutability])).toEqual([

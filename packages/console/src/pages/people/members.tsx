@@ -28,8 +28,11 @@ const words: Record<Member['status'], string> = {
   suspended: 'suspended',
 };
 
+/** Whom a provider made, nobody invited. */
+const isMade = ({ status, enrolment }: Member) => status === 'lapsed' && !enrolment;
+
 export const MemberStatus = ({ member }: { member: Member }) => (
-  <Badge tone={tones[member.status]}>{words[member.status]}</Badge>
+  <Badge tone={tones[member.status]}>{isMade(member) ? 'not signed in yet' : words[member.status]}</Badge>
 );
 
 const columns: Column<Member>[] = [
@@ -86,7 +89,7 @@ export default function Members() {
     <>
       <PageHead
         title="Members"
-        lead="People who sign in with a passkey. Each has a role, and grants can add access to secrets."
+        lead="People who sign in. Each has a role, and grants can add access to secrets."
       >
         <Button onPress={() => setOpen('roles')}>Roles</Button>
         {mayEverywhere('members:write') && (
