@@ -35,8 +35,8 @@ const OVERDUE = 60_000;
 /** The time of a task that is not to run. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
-export function createSchedule(storage: DurableObjectStorage, meta: Meta): Schedule {
-  const { sql } = storage;
+/** The stored times, and what writes one of them. */
+function storedTimes(sql: SqlStorage, meta: Meta) {
   sql.exec('create table if not exists due (task text primary key, at integer not null) without rowid');
   const stored = sql.exec<{ task: Task; at: SqlStorageValue }>('select task, at from due').toArray();
   const times = new Map(
@@ -45,10 +45,24 @@ export function createSchedule(storage: DurableObjectStorage, meta: Meta): Sched
       // A time that was altered to something else would never come.
       .map(({ task, at }) => [task, Number.isSafeInteger(at) ? (at as number) : 0]),
   );
-  /** The tasks that have a row. A gate of an earlier release has no list of them. */
-  const listed = meta.get('schedule:tasks')?.split(' ') ?? [];
+  // A gate of an earlier release has no list.
+  let listed = meta.get('schedule:tasks')?.split(' ') ?? [];
   const rows = new Set(stored.map(({ task }) => task));
   const lacksTimes = listed.some((task) => !rows.has(task));
+  const write = (task: Task, time: number) => {
+    sql.exec('insert or replace into due values (?, ?)', task, time);
+    if (rows.has(task) && rows.size === listed.length) return;
+    // Only a task's first time comes here, so a change writes no further row.
+    rows.add(task);
+    listed = [...rows];
+    // safety: lost-time-missed
+    meta.set('schedule:tasks', listed.join(' '));
+  };
+  return { times, lacksTimes, write };
+}
+
+export function createSchedule(storage: DurableObjectStorage, meta: Meta): Schedule {
+  const { times, lacksTimes, write } = storedTimes(storage.sql, meta);
   /** Running tasks, and the times set for them since they began. */
   const running = new Map<Task, number>();
   let armed: number | null = null;
@@ -72,15 +86,6 @@ export function createSchedule(storage: DurableObjectStorage, meta: Meta): Sched
     const earliest = earliestTime();
     if (earliest === armed) keepArmed();
     else if (earliest !== null) setAlarm(earliest, earliest);
-  };
-  const write = (task: Task, time: number) => {
-    sql.exec('insert or replace into due values (?, ?)', task, time);
-    if (rows.has(task) && rows.size === listed.length) return;
-    // Only a task's first time comes here, so a change costs no further row.
-    rows.add(task);
-    listed.splice(0, listed.length, ...rows);
-    // safety: lost-time-missed
-    meta.set('schedule:tasks', listed.join(' '));
   };
   const set = (task: Task, time: number) => {
     times.set(task, time);
