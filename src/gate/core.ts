@@ -171,7 +171,7 @@ export function createCore(
     rows: watched(createRows(sql)),
     auditLog: createAuditLog(sql, meta),
     outbox: createOutbox(sql, meta),
-    schedule: createSchedule(storage),
+    schedule: createSchedule(storage, meta),
     rules,
     replica: (region) => replicaOf(REPLICA, meta.get('org') ?? '', region),
     parts: new Map(),

@@ -1,5 +1,7 @@
 // The schedule: which task is due when, in one table, behind the Durable Object's single alarm. Nothing
-// depends on punctuality: expired things are refused by time, and tasks only clean up.
+// depends on punctuality: expired things are refused by time, and tasks only clean up. Invariant: a task that
+// was ever scheduled keeps its row, so a row that was lost is missed when the gate starts.
+import type { Meta } from './meta';
 
 /** The name of a task that an area of the gate or a domain declares. */
 export type Task = string;
@@ -9,6 +11,8 @@ export interface Schedule {
   at(task: Task, time: number): void;
   /** Whether there is a time for a task. */
   has(task: Task): boolean;
+  /** Whether a task that was ever scheduled had no row when the gate started. */
+  lacksTimes: boolean;
   /** The due tasks, earliest first. */
   now(time: number): Task[];
   /** A task begins: a time set for it from now on takes effect once it is done. */
@@ -28,17 +32,37 @@ export interface Schedule {
  * gives it up after some: a full disk or a release that cannot read the storage may last longer.
  */
 const OVERDUE = 60_000;
+/** The time of a task that is not to run. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
 
-export function createSchedule(storage: DurableObjectStorage): Schedule {
-  const { sql } = storage;
+/** The stored times, and what writes one of them. */
+function storedTimes(sql: SqlStorage, meta: Meta) {
   sql.exec('create table if not exists due (task text primary key, at integer not null) without rowid');
+  const stored = sql.exec<{ task: Task; at: SqlStorageValue }>('select task, at from due').toArray();
   const times = new Map(
-    sql
-      .exec<{ task: Task; at: SqlStorageValue }>('select task, at from due')
-      .toArray()
+    stored
+      .filter(({ at }) => at !== NEVER)
       // A time that was altered to something else would never come.
       .map(({ task, at }) => [task, Number.isSafeInteger(at) ? (at as number) : 0]),
   );
+  // A gate of an earlier release has no list.
+  let listed = meta.get('schedule:tasks')?.split(' ') ?? [];
+  const rows = new Set(stored.map(({ task }) => task));
+  const lacksTimes = listed.some((task) => !rows.has(task));
+  const write = (task: Task, time: number) => {
+    sql.exec('insert or replace into due values (?, ?)', task, time);
+    if (rows.has(task) && rows.size === listed.length) return;
+    // Only a task's first time comes here, so a change writes no further row.
+    rows.add(task);
+    listed = [...rows];
+    // safety: lost-time-missed
+    meta.set('schedule:tasks', listed.join(' '));
+  };
+  return { times, lacksTimes, write };
+}
+
+export function createSchedule(storage: DurableObjectStorage, meta: Meta): Schedule {
+  const { times, lacksTimes, write } = storedTimes(storage.sql, meta);
   /** Running tasks, and the times set for them since they began. */
   const running = new Map<Task, number>();
   let armed: number | null = null;
@@ -65,7 +89,7 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
   };
   const set = (task: Task, time: number) => {
     times.set(task, time);
-    sql.exec('insert or replace into due values (?, ?)', task, time);
+    write(task, time);
   };
   return {
     at(task, time) {
@@ -77,6 +101,7 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
       arm();
     },
     has: (task) => times.has(task),
+    lacksTimes,
     now: (time) =>
       [...times]
         .filter(([, at]) => at <= time)
@@ -88,7 +113,7 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
       running.delete(task);
       if (Number.isFinite(time)) return set(task, time);
       times.delete(task);
-      sql.exec('delete from due where task = ?', task);
+      write(task, NEVER);
     },
     bringForward(time) {
       for (const [task, at] of [...times]) if (at > time) set(task, time);

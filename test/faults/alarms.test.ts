@@ -119,6 +119,36 @@ describe('schedule: times that were lost or altered', () => {
     faults.isAlarmHeld = false;
   });
 
+  it('a gate without a single one of its times tells of it, and makes all tasks due', async () => {
+    const o = await newOrg();
+    await newSecret(o);
+    await mirrored(o);
+    faults.isAlarmHeld = true;
+    // An idle task keeps its row, so `mirror`, which has nothing to do here, is missed as well.
+    for (const lost of (await timesOf(o)).map(({ task }) => task)) {
+      await alter(o, `delete from due where task = '${lost}'`);
+      const told = vi.spyOn(console, 'error').mockImplementation(() => {});
+      expect((await timesOf(o)).map(({ task }) => task)).toContain(lost);
+      const lines = told.mock.calls.map(([line]) => JSON.parse(line));
+      told.mockRestore();
+      expect(lines).toMatchObject([{ event: 'schedule_lost', org: o.id }]);
+      await inCore(o, (core) => runTasks(core));
+    }
+    faults.isAlarmHeld = false;
+  });
+
+  it('a gate that starts with all its times tells of nothing', async () => {
+    const o = await newOrg();
+    await newSecret(o);
+    await mirrored(o);
+    await inCore(o, (core) => runTasks(core));
+    await evict(o);
+    const told = vi.spyOn(console, 'error').mockImplementation(() => {});
+    await o.get('/secrets');
+    expect(told.mock.calls).toEqual([]);
+    told.mockRestore();
+  });
+
   it('a time that is no number is due', async () => {
     const o = await newOrg();
     faults.isAlarmHeld = true;

@@ -102,6 +102,8 @@ export const mutants = [
       'faults/health: with a gate that answers and cannot write, as on a full disk, until it can',
     'lost-schedule-mended':
       'faults/alarms: a gate without a time for retention tells of it, and makes all tasks due',
+    'lost-time-missed':
+      'faults/alarms: a gate without a single one of its times tells of it, and makes all tasks due',
     'altered-events-told':
       'api/events/feed: are skipped, told of once and counted, and hold up no other event',
     'altered-event-number-not-reused':

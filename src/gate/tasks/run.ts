@@ -7,11 +7,13 @@ import { WINDOW } from '../limits/rate-limit';
 import { backlogs } from './backlog';
 
 /**
- * A gate starts. Retention runs every hour for ever, so without a time for it the schedule has lost times.
- * Then all tasks are due: each finds out itself whether there is something to do, and when to run next.
+ * A gate starts. If a task lacks its row, or retention, which runs every hour for ever, its time, the schedule
+ * has lost times. Then all tasks are due: each finds out itself whether there is something to do, and when to
+ * run next.
  */
 export function mendSchedule(core: Core): void {
-  if (core.meta.get('org') === null || core.schedule.has('retention')) return;
+  const { meta, schedule } = core;
+  if (meta.get('org') === null || (schedule.has('retention') && !schedule.lacksTimes)) return;
   console.error(JSON.stringify({ level: 'error', event: 'schedule_lost', org: core.org }));
   // safety: lost-schedule-mended
   for (const task of Object.keys(core.rules.tasks)) core.schedule.at(task, core.now());
