@@ -8632,6 +8632,8 @@ export interface components {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
                 name: string | null;
+                /** @example production */
+                environment: string | null;
                 /** @example 1 */
                 version: number;
                 /** Format: date-time */
@@ -8642,6 +8644,8 @@ export interface components {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
                 name: string | null;
+                /** @example production */
+                environment: string | null;
                 /** @example 1 */
                 version: number;
                 /** Format: date-time */
@@ -8653,6 +8657,8 @@ export interface components {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
                 name: string | null;
+                /** @example production */
+                environment: string | null;
                 /** @example 1 */
                 version: number;
                 /** Format: date-time */
@@ -8665,6 +8671,8 @@ export interface components {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
                 name: string | null;
+                /** @example production */
+                environment: string | null;
                 /** @example 1 */
                 version: number | null;
                 /** Format: date-time */
@@ -8699,6 +8707,8 @@ export interface components {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
                 name: string | null;
+                /** @example production */
+                environment: string | null;
                 /** @example 1 */
                 version: number;
             }[];
@@ -8707,6 +8717,8 @@ export interface components {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
                 name: string | null;
+                /** @example production */
+                environment: string | null;
             }[];
             /** @description How many credentials are not revoked yet. Repeat the request. */
             remaining?: number;
@@ -8918,6 +8930,8 @@ export interface components {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
                     name: string | null;
+                    /** @example production */
+                    environment: string | null;
                     /** @example 1 */
                     version: number;
                     /** Format: date-time */
@@ -8928,6 +8942,8 @@ export interface components {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
                     name: string | null;
+                    /** @example production */
+                    environment: string | null;
                     /** @example 1 */
                     version: number;
                     /** Format: date-time */
@@ -8939,6 +8955,8 @@ export interface components {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
                     name: string | null;
+                    /** @example production */
+                    environment: string | null;
                     /** @example 1 */
                     version: number;
                     /** Format: date-time */
@@ -8951,6 +8969,8 @@ export interface components {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
                     name: string | null;
+                    /** @example production */
+                    environment: string | null;
                     /** @example 1 */
                     version: number | null;
                     /** Format: date-time */
@@ -8990,6 +9010,8 @@ export interface components {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
                     name: string | null;
+                    /** @example production */
+                    environment: string | null;
                     /**
                      * @description The newest version that one of the credentials read or wrote.
                      * @example 1
@@ -9025,6 +9047,8 @@ export interface components {
                 status?: string;
                 secret_id?: string;
                 name?: string | null;
+                /** @example production */
+                environment?: string | null;
                 /** @example 1 */
                 version?: number;
             }[];
