@@ -5,6 +5,7 @@ import { placesOf, readsOver, seenOf } from '../src/pages/blast/data.ts';
 import { claimLines, claimsOf, platforms } from '../src/pages/credentials/platforms.ts';
 import { commonOf, configOf, draftOf, emptyDraft } from '../src/pages/policies/draft.ts';
 import type { Policy } from '../src/pages/policies/words.ts';
+import { type Draft, patchOf } from '../src/pages/secrets/bulk.ts';
 
 describe('console: previews', () => {
   it('patterns match whole names, as in the API', () => {
@@ -27,6 +28,26 @@ describe('console: previews', () => {
 
   it('the cost of a backtracking pattern is at most the product of the lengths', () => {
     expect(matches(`${'*a'.repeat(60)}b`, 'a'.repeat(20_000))).toBe(false);
+  });
+
+  it('an edit of several secrets sends what it changes in each, and nothing of one that stays as it is', () => {
+    const secret = { tags: { team: 'core', old: '1' }, expires_at: null, rotate_every_seconds: 86_400 };
+    const untouched: Draft = {
+      tags: {},
+      untag: '',
+      lifetime: 'keep',
+      lifetimeDays: '90',
+      rotation: 'keep',
+      rotationDays: '90',
+    };
+    const cases: [Partial<Draft>, object][] = [
+      [{}, {}],
+      [{ tags: { team: 'core' }, untag: 'none', lifetime: 'none', rotation: 'days', rotationDays: '1' }, {}],
+      [{ tags: { team: 'web' }, untag: 'old' }, { tags: { team: 'web' } }],
+      [{ lifetime: 'days', lifetimeDays: '0.5' }, { ttlSeconds: 43_200 }],
+      [{ rotation: 'none' }, { rotate_every_seconds: null }],
+    ];
+    for (const [part, patch] of cases) expect(patchOf(secret, { ...untouched, ...part })).toEqual(patch);
   });
 
   it('a secret is in the blast radius from its first read on, in its environment or without one', () => {
