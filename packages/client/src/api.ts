@@ -8177,6 +8177,8 @@ export interface components {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
                 name: string | null;
+                /** @example production */
+                environment: string | null;
                 /** @example 1 */
                 version: number;
             }[];
@@ -8185,6 +8187,8 @@ export interface components {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
                 name: string | null;
+                /** @example production */
+                environment: string | null;
             }[];
             /** @description How many credentials are not revoked yet. Repeat the request. */
             remaining?: number;
@@ -8407,6 +8411,8 @@ export interface components {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
                     name: string | null;
+                    /** @example production */
+                    environment: string | null;
                     /**
                      * @description The newest version that one of the credentials read or wrote.
                      * @example 1
@@ -8437,6 +8443,8 @@ export interface components {
                 status?: string;
                 secret_id?: string;
                 name?: string | null;
+                /** @example production */
+                environment?: string | null;
                 /** @example 1 */
                 version?: number;
             }[];
@@ -9583,6 +9591,8 @@ export interface components {
             secret_id: string;
             /** @description null if it is gone or may not be listed. */
             name: string | null;
+            /** @example production */
+            environment: string | null;
             /** @example 1 */
             version: number;
             /** Format: date-time */
@@ -9592,6 +9602,8 @@ export interface components {
             secret_id: string;
             /** @description null if it is gone or may not be listed. */
             name: string | null;
+            /** @example production */
+            environment: string | null;
             /** @example 1 */
             version: number;
             /** Format: date-time */
@@ -9603,6 +9615,8 @@ export interface components {
             secret_id: string;
             /** @description null if it is gone or may not be listed. */
             name: string | null;
+            /** @example production */
+            environment: string | null;
             /** @example 1 */
             version: number | null;
             /** Format: date-time */

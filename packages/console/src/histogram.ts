@@ -1,7 +1,14 @@
 // Counts of the audit log by time, as the service counts them.
 import type { components } from '@secrets-vault/client';
 import { counted } from './counted';
-import type { Bar } from './ui/chart';
+
+export interface Bar {
+  /** When its part of the time begins, in milliseconds. */
+  time: number;
+  all: number;
+  /** The marked share. */
+  marked: number;
+}
 
 export type Histogram = components['schemas']['AuditHistogram'];
 

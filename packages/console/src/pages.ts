@@ -121,6 +121,7 @@ const tree: Record<Group, Page[]> = {
       load: () => import('./pages/credentials/list'),
       below: [
         { path: '/credentials/:id', label: 'Credential', load: () => import('./pages/credentials/detail') },
+        { path: '/blast/:id', label: 'Blast radius', load: () => import('./pages/blast/page') },
       ],
     },
     {

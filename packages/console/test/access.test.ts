@@ -145,6 +145,47 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
+  it('the blast radius of a key, and of the member who made it, is what it could and did read until a time', async () => {
+    const { page, go, api, url, org } = ann;
+    const environment = 'development';
+    const { id } = await api('POST', '/secrets', {
+      name: 'blast/A',
+      type: 'generic',
+      value: 'x',
+      environment,
+    });
+    await api('POST', '/secrets', { name: 'blast/B', type: 'generic', value: 'x', environment });
+    const limits = { scopes: ['secrets:read'], environments: [environment], secrets: ['blast/*'] };
+    const key = await api('POST', '/api-keys', { name: 'blast key', ...limits });
+    await fetch(`${url}/api/v1/orgs/${org}/secrets/${id}`, {
+      headers: { Authorization: `Bearer ${key.token}` },
+    });
+    const asked = new Set<string>();
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.includes('/api/v1/') && !pathname.endsWith('/events/stream')) asked.add(pathname);
+    });
+    await go(`/blast/${key.id}`, 'Blast radius of blast key');
+    const place = page.getByRole('region', { name: environment });
+    await place.getByText('1 of 2 secrets read').waitFor();
+    await place.getByRole('link', { name: 'blast/A' }).waitFor();
+    expect(asked.size, [...asked].join(' ')).toBeLessThanOrEqual(6);
+    page.removeAllListeners('request');
+    await page.getByRole('slider').focus();
+    await page.keyboard.press('Home');
+    await place.getByText('0 of 2 secrets read').waitFor();
+    await page.keyboard.press('End');
+    await place.getByText('1 of 2 secrets read').waitFor();
+    const { data } = await api('GET', '/members');
+    await go(`/blast/${data[0].id}`, `Blast radius of ${data[0].name}`);
+    await page.getByRole('radio', { name: /^first key/ }).waitFor();
+    await page
+      .getByRole('region', { name: 'Credentials below it' })
+      .getByRole('link', { name: 'blast key' })
+      .waitFor();
+    expectQuiet(ann);
+  });
+
   it('a rotated API key has a successor, and the old key stays valid for the chosen time', async () => {
     const { page, go, api, url } = ann;
     const key = await api('POST', '/api-keys', { name: 'rotated key', scopes: ['secrets:read'] });

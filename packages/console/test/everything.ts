@@ -187,6 +187,7 @@ export async function fill(person: Person): Promise<string[]> {
   const ids: Ids = {
     '/secrets/:id': secret.id,
     '/credentials/:id': credential.id ?? '',
+    '/blast/:id': credential.id ?? '',
     '/incident/:id': credential.id ?? '',
     '/incident/report/:id': await withIncident(person, secret.id),
     '/members/:id': people.member ?? '',
@@ -212,6 +213,7 @@ function addressOf(path: string, ids: Ids): string {
 
 /** Tabs, which are like pages but not in the list of pages. */
 const tabsOf = (ids: Ids): string[] => [
+  `/blast/${ids['/members/:id']}`,
   ...['history', 'readers', 'shares'].map((tab) => `/secrets/${ids['/secrets/:id']}?tab=${tab}`),
   ...['environments', 'sign-in', 'audit', 'deployment'].map((tab) => `/settings?tab=${tab}`),
 ];

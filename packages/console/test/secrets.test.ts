@@ -358,6 +358,57 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     ann.said.length = 0;
   });
 
+  it('several secrets are edited, each with its result, and not over a change by somebody else', async () => {
+    const { page, go, api } = ann;
+    for (const name of ['A', 'B', 'C'])
+      await api('POST', '/secrets', {
+        name: `edit/${name}`,
+        type: 'generic',
+        value: 'x',
+        tags: { kept: '1' },
+      });
+    await go('/secrets?path=edit/', 'Secrets');
+    await page.getByRole('checkbox', { name: 'Select edit/A' }).click();
+    await page.getByRole('checkbox', { name: 'Select edit/C' }).click({ modifiers: ['Shift'] });
+    const bar = page.getByRole('region', { name: 'Selection' });
+    await bar.getByRole('button', { name: 'Edit' }).click();
+    const { data } = await api('GET', '/secrets?prefix=edit/B');
+    await api('PATCH', `/secrets/${data[0].id}`, { description: 'by somebody else' });
+    const dialog = page.getByRole('dialog', { name: 'Edit 3 secrets in production' });
+    await dialog.getByLabel('Add or replace tags').fill('team: core');
+    await dialog.getByLabel('Rotation').selectOption('days');
+    await dialog.getByLabel('Rotate every (days)').fill('30');
+    await dialog.getByRole('button', { name: 'Edit 3 secrets' }).click();
+    await dialog.getByText('2 secrets changed').waitFor();
+    await dialog.getByText('not changed', { exact: true }).waitFor();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await bar.getByText('1 secret selected').waitFor();
+    const after = (await api('GET', '/secrets?prefix=edit/&sort=name')).data;
+    const done = { tags: { kept: '1', team: 'core' }, rotate_every_seconds: 2_592_000 };
+    expect(after).toMatchObject([done, { tags: { kept: '1' }, rotate_every_seconds: null }, done]);
+    // The browser itself logs the refusal.
+    ann.said.length = 0;
+  });
+
+  it('a view is saved in the browser, opened and removed', async () => {
+    const { page, go } = ann;
+    await go('/secrets?environment=staging&type=password', 'Secrets');
+    const choose = async (menu: string, item: string) => {
+      await page.getByRole('button', { name: menu, exact: true }).click();
+      await page.getByRole('menuitem', { name: item, exact: true }).click();
+    };
+    await choose('Views', 'Save this view');
+    await page.getByRole('dialog').getByLabel('Name').fill('Staging passwords');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save view' }).click();
+    await page.getByRole('button', { name: 'Staging passwords' }).waitFor();
+    await go('/secrets', 'Secrets');
+    await choose('Views', 'Staging passwords');
+    await page.waitForURL(/environment=staging&type=password/);
+    await choose('Staging passwords', 'Remove Staging passwords');
+    await page.getByRole('button', { name: 'Views', exact: true }).waitFor();
+    expectQuiet(ann);
+  });
+
   it('a selection is exported, and the keyboard selects', async () => {
     const { page, go, api } = ann;
     for (const name of ['picked/A', 'picked/B'])

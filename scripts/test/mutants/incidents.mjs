@@ -151,6 +151,12 @@ export const mutants = [
     notice: 'api/incidents/set-up: contain: what the caller may not list has no name',
   },
   {
+    name: 'a report tells the environment of secrets that the caller may not list',
+    tag: 'report-environments-as-listed',
+    change: { from: 'mayList ? slugOf(core, environment_id) : null', to: 'slugOf(core, environment_id)' },
+    notice: 'api/incidents/set-up: contain: tells environments as the list of secrets does',
+  },
+  {
     name: 'a report names connections to callers that may not list them',
     tag: 'report-connections-as-listed',
     change: { from: 'mayList ? ids.connections : []', to: 'ids.connections' },

@@ -78,10 +78,12 @@ export interface SecretsPart {
   next: string | null;
 }
 
-/** The current name and state of a secret. The name is null for a caller that may not list it. */
+/** The current name and state of a secret. Name and environment are null for a caller that may not list it. */
 export interface NamedSecret {
   id: string;
   name: string | null;
+  /** Its slug. An earlier release does not say. */
+  environment?: string | null;
   type: string;
   version: number;
   etag: string;

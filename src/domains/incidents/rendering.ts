@@ -70,6 +70,7 @@ export async function connectionsIn(
 export const nameIn = (names: Names, secret_id: string) => ({
   secret_id,
   name: names.get(secret_id)?.name ?? null,
+  environment: names.get(secret_id)?.environment ?? null,
 });
 
 const shown = ({ kind, id, name }: CredentialSummary) => ({ kind, id, name });

@@ -210,6 +210,7 @@ const CredentialName = z.object({ kind: Kind, id: z.string(), name: z.string().n
 const SecretName = z.object({
   secret_id: z.string(),
   name: z.string().nullable().openapi({ description: 'null if it is gone or may not be listed.' }),
+  environment: z.string().nullable().openapi({ example: 'production' }),
 });
 const Deed = SecretName.extend({ version: z.int(), time: Time });
 
@@ -446,6 +447,7 @@ export const IncidentReport = z
             .openapi({ description: 'The status of the incident from then on.', example: 'open' }),
           secret_id: z.string().optional(),
           name: z.string().nullable().optional(),
+          environment: z.string().nullable().optional(),
           version: z.int().optional(),
         }),
       )

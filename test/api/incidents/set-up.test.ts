@@ -5,7 +5,7 @@ import { append } from '../../support/audit';
 import { contain, newKey } from '../../support/credentials';
 import { newStream, useTargets } from '../../support/log-streams';
 import { addConnection } from '../../support/sso';
-import { type Caller, newOrg, useWorld } from '../../support/world';
+import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 beforeEach(() => void useTargets());
@@ -66,4 +66,30 @@ it('contain: what the caller may not list has no name, and whoever may list the 
   // Log streams are of the whole organisation.
   const bounded = { scopes: [...scopes, 'webhooks:write'], environments: ['development'] };
   expect((await namesFor((await newKey(o, bounded)).o))[0]).toEqual([null]);
+});
+
+it('contain: tells environments as the list of secrets does; two that a caller may not tell apart look the same', async () => {
+  const o = await newOrg();
+  const key = await newKey(o);
+  const seen = await newKey(o, { scopes: ['tokens:write', 'secrets:list'], environments: ['staging'] });
+  const blind = await newKey(o, { scopes: ['tokens:write'] });
+  const looks: unknown[] = [];
+  for (const environment of ['staging', 'production']) {
+    const { id, name } = await newSecret(o, { environment });
+    await key.o.get(`/secrets/${id}`);
+    const of = async (by: Caller) => {
+      const { json } = await contain(by, key.id, { dry_run: true });
+      const {
+        time: _,
+        secret_id: __,
+        ...read
+      } = json.read.find(({ secret_id }: { secret_id: string }) => secret_id === id);
+      return read;
+    };
+    expect(await of(o)).toEqual({ name, environment, version: 1 });
+    looks.push(await of(blind.o));
+    expect((await of(seen.o)).environment).toBe(environment === 'staging' ? 'staging' : null);
+  }
+  expect(looks[0]).toEqual(looks[1]);
+  expect(looks[0]).toEqual({ name: null, environment: null, version: 1 });
 });

@@ -1,16 +1,9 @@
-// Charts as SVG, from numbers that the service has counted: bars over time and strips. They scale with their
+// Charts as SVG, from numbers that the service has counted: bars over time, strips and mosaics. They scale with their
 // width, and their colours follow the scheme. Invariant: a chart says in words what it shows, for screen
 // readers.
 import { useRef, useState } from 'preact/hooks';
+import type { Bar } from '../histogram';
 import './chart.css';
-
-export interface Bar {
-  /** When its part of the time begins, in milliseconds. */
-  time: number;
-  all: number;
-  /** The marked share. */
-  marked: number;
-}
 
 const WIDTH = 1000;
 const HEIGHT = 100;
@@ -216,6 +209,35 @@ export function Strip({ marks, room, label }: { marks: readonly Mark[]; room: nu
           />
         );
       })}
+    </svg>
+  );
+}
+
+const SQUARES = 25;
+const MOST_SQUARES = 500;
+const SQUARE = 10;
+
+/** Squares row by row: those from `first` until before `last`. */
+const squaresOf = (first: number, last: number): string =>
+  Array.from({ length: Math.max(0, last - first) }, (_, index) => {
+    const at = first + index;
+    return `M${(at % SQUARES) * SQUARE} ${Math.floor(at / SQUARES) * SQUARE}h${SQUARE - 2}v${SQUARE - 2}h${2 - SQUARE}z`;
+  }).join('');
+
+/** A square for each of many, of which some are bold. Beyond 500, a square stands for several. */
+export function Mosaic({ all, bold, label }: { all: number; bold: number; label: string }) {
+  const each = Math.max(1, Math.ceil(all / MOST_SQUARES));
+  const squares = Math.ceil(all / each);
+  const filled = Math.min(squares, Math.ceil(bold / each));
+  return (
+    <svg
+      class="mosaic"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${SQUARES * SQUARE} ${Math.max(1, Math.ceil(squares / SQUARES)) * SQUARE}`}
+    >
+      <path class="square-bold" d={squaresOf(0, filled)} />
+      <path class="square-faint" d={squaresOf(filled, squares)} />
     </svg>
   );
 }

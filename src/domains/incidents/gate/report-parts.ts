@@ -143,6 +143,8 @@ function namedOf(call: Call<unknown>, row: SecretRow): NamedSecret {
   return {
     id,
     name: mayList ? name : null,
+    // safety: report-environments-as-listed
+    environment: mayList ? slugOf(core, environment_id) : null,
     type,
     etag: etagOf(row),
     isActive: statusOf(row, core.now()) === 'active',

@@ -121,6 +121,7 @@ function Head({
               label: 'Edit',
               onSelect: () => onDo('edit'),
             },
+          credential && { label: 'Blast radius', onSelect: () => go(`/blast/${credential.id}`) },
           credential &&
             may('tokens:write') && { label: 'Contain', onSelect: () => go(`/incident/${credential.id}`) },
         ]}

@@ -1,5 +1,7 @@
 // The details of a device, in a panel beside the list.
+import { Link } from 'wouter-preact';
 import { here, useRead, vault } from '../../api';
+import { may } from '../../may';
 import { Who } from '../../people';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote, Facts, Id, Skeleton, Time } from '../../ui/parts';
@@ -40,6 +42,9 @@ export function DeviceDetail({ id, onClose }: { id: string; onClose: () => void 
               </>,
             ],
             data.blocked_at ? ['Blocked', <Time at={data.blocked_at} />] : null,
+            may('tokens:read')
+              ? ['Credentials', <Link href={`/blast/${id}`}>What its credentials could read</Link>]
+              : null,
             ['ID', <Id id={data.id} />],
           ]}
         />

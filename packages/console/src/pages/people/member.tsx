@@ -249,6 +249,7 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
     vault().api.GET('/orgs/{org_id}/members/{id}', { ...at(id), signal }),
   );
   const [doing, setDoing] = useState<Doing>(null);
+  const [, go] = useLocation();
   const end = () => setDoing(null);
   if (error) return <Missing what="member" list={['/members', 'Members']} error={error} onRetry={refetch} />;
   if (isPending || !member) return <LoadingPage />;
@@ -269,6 +270,7 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
             <Menu
               label="More actions"
               actions={[
+                may('tokens:read') && { label: 'Blast radius', onSelect: () => go(`/blast/${id}`) },
                 me.value?.role === 'owner' &&
                   member.suspended_at === null && {
                     label: 'New enrolment link',

@@ -57,7 +57,7 @@ const detailsOf = (secret: Secret): Details => ({
 });
 
 /** Refuses lines that would be dropped, or get a value that nobody typed. */
-function checkTags(text: string): void {
+export function checkTags(text: string): void {
   const lines = linesOf(text);
   const keys = lines.map(tagOf);
   const twice = keys.find((key, index) => keys.indexOf(key) < index);

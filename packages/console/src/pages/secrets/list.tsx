@@ -17,6 +17,7 @@ import { NewSecret } from './create';
 import { type Row, type Secret, StatusBadge } from './secret';
 import { Selected, useChosen } from './selected';
 import { nameOfType } from './type-names';
+import { Views } from './views';
 
 type SecretPage = components['schemas']['SecretPage'];
 
@@ -231,12 +232,15 @@ export default function Secrets() {
           onValue={setStatus}
           choices={['active', 'expired', 'revoked', 'deleted']}
         />
+        <Views environment={environment} />
       </search>
       <Path path={path} onGo={setPath} />
       <Listing<Row>
         list={list}
         choosing={
-          may('secrets:delete', environment) || may('integrations:generate', environment)
+          ['secrets:write', 'secrets:delete', 'integrations:generate'].some((scope) =>
+            may(scope, environment),
+          )
             ? choosing
             : undefined
         }

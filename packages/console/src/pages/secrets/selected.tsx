@@ -1,4 +1,4 @@
-// Actions on several secrets of an environment: delete, restore, export. Invariants: what will happen is said
+// Actions on several secrets of an environment: edit, delete, restore, export. Invariants: what will happen is said
 // for each name before it happens; secrets are changed one after the other, so after a failure or a closed
 // tab each is either changed or as it was.
 import { ApprovalRequiredError } from '@secrets-vault/client';
@@ -13,6 +13,7 @@ import { Confirm } from '../../ui/confirm';
 import type { Choosing } from '../../ui/table';
 import { report, tell } from '../../ui/toast';
 import { Affected } from './affected';
+import { EditSeveral } from './bulk-edit';
 import type { Row, Secret } from './secret';
 
 /** Each is a request, and a session has 600 a minute. */
@@ -96,7 +97,7 @@ interface SelectedProps {
 
 /** The bar while secrets are chosen: below the list, so that rows stay under the pointer. */
 export function Selected({ environment, chosen, keep }: SelectedProps) {
-  const [asking, setAsking] = useState(false);
+  const [doing, setDoing] = useState<'edit' | 'delete' | null>(null);
   const [, go] = useLocation();
   if (!chosen.length) return null;
   const isDeleted = chosen.some(({ status }) => status === 'deleted');
@@ -106,7 +107,7 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
     <section class="note plain row chosen-bar" aria-label="Selection">
       <p class="grow" role="status">
         {counted(chosen.length, 'secret')} selected
-        {tooMany && may('secrets:delete', environment) ? `. At most ${MOST} can be changed at a time.` : ''}
+        {tooMany ? `. At most ${MOST} can be changed at a time.` : ''}
       </p>
       <div class="row">
         <Button small kind="quiet" onPress={() => keep([])}>
@@ -120,6 +121,11 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
             Export
           </Button>
         )}
+        {!isDeleted && may('secrets:write', environment) && (
+          <Button small disabled={tooMany} onPress={() => setDoing('edit')}>
+            Edit
+          </Button>
+        )}
         {may('secrets:delete', environment) &&
           (isDeleted ? (
             <Button
@@ -130,18 +136,28 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
               Restore
             </Button>
           ) : (
-            <Button small kind="danger" disabled={tooMany} onPress={() => setAsking(true)}>
+            <Button small kind="danger" disabled={tooMany} onPress={() => setDoing('delete')}>
               Delete
             </Button>
           ))}
       </div>
-      {asking && (
+      {doing === 'edit' && (
+        <EditSeveral
+          environment={environment}
+          secrets={chosen}
+          onClose={(rest) => {
+            setDoing(null);
+            keep(rest);
+          }}
+        />
+      )}
+      {doing === 'delete' && (
         <Confirm
           title={`Delete ${counted(chosen.length, 'secret')} in ${environment}?`}
           action={`Delete ${counted(chosen.length, 'secret')}`}
           word={chosen.length > 1 ? environment : undefined}
           onConfirm={async () => keep(await each(chosen, remove, 'deleted'))}
-          onClose={() => setAsking(false)}
+          onClose={() => setDoing(null)}
         >
           <p>Programs that read them will fail immediately. You can restore them for 7 days.</p>
           <Names secrets={chosen} />
