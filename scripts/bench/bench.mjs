@@ -61,6 +61,10 @@ const FEW = 100;
 const MANY = 100_000;
 const COLD = 40_000;
 
+/** Each bound Worker reads 600 times a minute, and a trust takes 20 of them. */
+const BOUND = Math.ceil(spent / 600) + 1;
+const OF_ONE_TRUST = 10;
+
 /** @typedef {import('./measure.mjs').Org} Org */
 /**
  * A running vault, and the scripts of its checkout, which fill it.
@@ -74,12 +78,16 @@ const COLD = 40_000;
 let made = 0;
 const read = (secret) => ({ path: `/secrets/${secret.id}` });
 
+/** Shared by both rows, so that they read the same secrets. */
+const readers = once(bound);
+
 /**
- * What is measured. `bare`: sent to the floor's own Worker; `org`: creates the organisation, a new one if
- * absent; `tokens`: creates callers other than API keys; `wish`: the n-th request, with a path below the
+ * What is measured. `bare`: sent to the floor's own Worker, which makes `calls` of its Durable Object for each,
+ * 1 if absent; `within`: sent to that Worker too, which calls the vault; `org`: creates the organisation, a new one
+ * if absent; `tokens`: creates callers other than API keys; `wish`: the n-th request, with a path below the
  * organisation unless it is `global` or `root`; `beside`: another row that replaces the floor, to compare CPU
  * time, including work within the following half second.
- * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side:
+ * @type {Record<string, { bare?: true, calls?: number, within?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side:
  *   Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
  */
 const subjects = {
@@ -179,6 +187,25 @@ const subjects = {
   // The first round creates them, all others replace their values.
   'import of 1,000': { wish: () => ({ method: 'POST', path: '/integrations/import', body: importOf(1000) }) },
   mint: { wish: () => ({ method: 'POST', path: '/access-tokens', body: { ttlSeconds: 3600 }, expect: 201 }) },
+  'direct call': { bare: true, calls: 0, wish: () => ({ path: '/api' }) },
+  'call of an upstream': {
+    beside: 'direct call',
+    org: once((side) => upstreams(side, 20)),
+    wish: (org, n) => ({ path: `/orgs/${org.ids[n % org.ids.length]}/use/bench/api`, global: true }),
+  },
+  // By a Worker that runs beside the vault, and has no token.
+  'read by binding': {
+    beside: 'read over HTTP',
+    within: true,
+    org: readers,
+    wish: (org, n) => ({ path: `/bound?as=V${n % BOUND}&name=${org.secrets[n % FEW].name}`, root: true }),
+  },
+  // By the same Worker, with a token.
+  'read over HTTP': {
+    within: true,
+    org: readers,
+    wish: (org, n) => ({ path: `/http?url=${org.url}/${org.secrets[n % FEW].name}`, root: true }),
+  },
   '401 junk token': { wish: (org, n) => ({ ...read(org.secrets[n % FEW]), expect: 401 }) },
 };
 function importOf(count) {
@@ -201,7 +228,7 @@ try {
   const [here] = sides;
   const before = here.vault.memory();
   const names = (values.only ?? Object.keys(subjects)).filter(
-    (name) => sides.length === 1 || !(subjects[name].bare || subjects[name].beside),
+    (name) => sides.length === 1 || !(subjects[name].bare || subjects[name].beside || subjects[name].within),
   );
   const floors = new Map(counts.map((count) => [count, { rps: [], latencies: [], cpu: 0 }]));
   for (const name of names)
@@ -241,7 +268,7 @@ async function begin({ startVault, newOrg, fill, signIn }, what) {
 async function laneOf(side, name, count) {
   const { vault } = side;
   const subject = subjects[name];
-  const { bare = false } = subject;
+  const { bare = false, within = false } = subject;
   const org = bare ? null : await (subject.org?.(side) ?? side.newOrg(vault, { secrets: FEW, keys: KEYS }));
   const tokens = bare ? [] : ((await subject.tokens?.(side, org)) ?? org.tokens);
   let n = 0;
@@ -261,7 +288,7 @@ async function laneOf(side, name, count) {
       expect,
     };
   };
-  return lane(vault, bare ? vault.floorPort : vault.port, count, next);
+  return lane(vault, bare || within ? vault.floorPort : vault.port, count, next);
 }
 
 function floorOf({ vault }, count) {
@@ -297,7 +324,7 @@ function lane(vault, port, count, next) {
  */
 async function measure(name, count, floor) {
   const [here, there] = sides;
-  const { bare = false, beside } = subjects[name];
+  const { bare = false, calls: own = 1, beside } = subjects[name];
   const yardstick =
     there || beside ? await laneOf(there ?? here, beside ?? name, count) : floorOf(here, count);
   const mine = await laneOf(here, name, count);
@@ -310,7 +337,7 @@ async function measure(name, count, floor) {
   const measureYardstick = async () => {
     const least = await yardstick.slice(!!beside);
     // Its log lines do not belong to the subject.
-    if (beside) await logged(least.latencies.length);
+    if (beside) await logged(subjects[beside].bare ? 0 : least.latencies.length);
     else {
       floor.cpu += least.cpu;
       floor.rps.push(least.rps);
@@ -321,16 +348,16 @@ async function measure(name, count, floor) {
   for (let round = 0; round < rounds; round++) {
     // Each goes first in every other round, because the first affects the machine for the second.
     const early = round % 2 ? null : await measureYardstick();
-    const own = await mine.slice(!!beside);
-    const calls = own.latencies.length;
-    const { gate, d1 } = bare ? { gate: calls, d1: calls } : await logged(calls);
+    const slice = await mine.slice(!!beside);
+    const calls = slice.latencies.length;
+    const { gate, d1 } = bare ? { gate: own * calls, d1: own * calls } : await logged(calls);
     const least = early ?? (await measureYardstick());
-    taken.cpu += own.cpu;
-    taken.rps.push(own.rps);
-    taken.ratios.push(own.rps / least.rps);
+    taken.cpu += slice.cpu;
+    taken.rps.push(slice.rps);
+    taken.ratios.push(slice.rps / least.rps);
     other.cpu += least.cpu;
     other.requests += least.latencies.length;
-    taken.latencies.push(...own.latencies);
+    taken.latencies.push(...slice.latencies);
     taken.gate += gate;
     taken.d1 += d1;
     taken.requests += calls;
@@ -436,6 +463,48 @@ async function many({ vault, newOrg }, count) {
   const orgs = await parallel(count, () => newOrg(vault, { secrets: 1, keys: Math.ceil(KEYS / count) + 1 }));
   const rounds = orgs[0].tokens.map((_, n) => orgs.map(({ tokens }) => tokens[n]));
   return { ...orgs[0], ids: orgs.map(({ id }) => id), tokens: rounds.flat() };
+}
+
+/** Organisations with an upstream each, whose API is the floor's Worker: each has its own calls a minute. */
+async function upstreams(side, count) {
+  const orgs = await many(side, count);
+  const { vault } = side;
+  const call = callerOf(vault);
+  await parallel(count, async (n) => {
+    const at = `/orgs/${orgs.ids[n]}`;
+    const secret = { name: 'BENCH', type: 'api_key', value: freshValue() };
+    good(await call('POST', `${at}/secrets`, orgs.tokens[n], secret));
+    const upstream = {
+      name: 'bench',
+      base_url: `http://127.0.0.1:${vault.floorPort}`,
+      environment: 'production',
+      auth: [{ type: 'header', name: 'Authorization', value: 'Bearer {{BENCH}}' }],
+      allow: [{ methods: ['GET'], paths: ['/api'] }],
+    };
+    good(await call('POST', `${at}/upstreams`, orgs.tokens[n], upstream));
+  });
+  return orgs;
+}
+
+/** An organisation whose secrets the floor's Worker reads, under many names. Starts the runtime again. */
+async function bound({ vault, newOrg }) {
+  const org = await newOrg(vault, { secrets: FEW, keys: KEYS });
+  const call = callerOf(vault);
+  const trusts = await parallel(Math.ceil(BOUND / OF_ONE_TRUST), async (n) => {
+    const trust = {
+      name: `bench-${n}`,
+      issuer: 'cloudflare:service-binding',
+      claims: { name: 'bench-*' },
+      scopes: ['secrets:read'],
+    };
+    return good(await call('POST', `/orgs/${org.id}/trusts`, org.token, trust)).id;
+  });
+  const bindings = Array.from({ length: BOUND }, (_, n) => {
+    const props = { org: org.id, trust: trusts[Math.floor(n / OF_ONE_TRUST)], name: `bench-${n}` };
+    return [`V${n}`, { entrypoint: 'Vault', props }];
+  });
+  await vault.bind(Object.fromEntries(bindings));
+  return { ...org, url: `http://127.0.0.1:${vault.port}/api/v1/orgs/${org.id}/secrets/by-name` };
 }
 
 /** An organisation with this many webhooks. */

@@ -22,7 +22,8 @@ const VAULT = 'vault';
 
 /**
  * The minimum work of a Worker: one call of a Durable Object that inserts one row; for a change, preceded by
- * one D1 batch of three rows, which is how many a change of the vault writes.
+ * one D1 batch of three rows, which is how many a change of the vault writes. It is also the API behind an
+ * upstream (`/api`), and a caller of the vault: by a binding (`/bound`), and over HTTP (`/http`).
  */
 const FLOOR = `
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
@@ -45,7 +46,13 @@ export class Floor extends DurableObject {
 }
 export default class extends WorkerEntrypoint {
   async fetch(request) {
-    const { pathname } = new URL(request.url);
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === '/api') return Response.json({ ok: true });
+    if (pathname === '/bound') return Response.json(await this.env[searchParams.get('as')].get(searchParams.get('name')));
+    if (pathname === '/http') {
+      const headers = { Authorization: request.headers.get('Authorization') };
+      return Response.json(await (await fetch(searchParams.get('url'), { headers })).json());
+    }
     const floor = this.env.FLOOR.getByName('floor');
     return Response.json(await (pathname === '/change' ? floor.change(pathname) : floor.insert(pathname)));
   }
@@ -81,7 +88,9 @@ export async function startVault({ main, inspector = false, consumes = true, var
     unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
     compatibilityDate: declared.compatibilityDate,
   };
-  const miniflare = new Miniflare(
+  const built = bundle(path.join(dir, 'bundle'), main);
+  /** @param {Record<string, object>} serviceBindings of the floor's Worker */
+  const options = (serviceBindings) =>
     convertV4MiniflareOptions({
       log: new Log(LogLevel.ERROR),
       resourcePersistencePath: state,
@@ -93,7 +102,7 @@ export async function startVault({ main, inspector = false, consumes = true, var
           ...(!consumes && { queueConsumers: undefined }),
           name: VAULT,
           modulesRules: undefined,
-          ...bundle(path.join(dir, 'bundle'), main),
+          ...built,
           ...assetsBinding(declared),
           bindings: {
             ...declared.bindings,
@@ -112,10 +121,11 @@ export async function startVault({ main, inspector = false, consumes = true, var
           script: FLOOR,
           durableObjects: { FLOOR: { className: 'Floor', useSQLite: true } },
           d1Databases: { DB: 'floor' },
+          serviceBindings,
         },
       ],
-    }),
-  );
+    });
+  const miniflare = new Miniflare(options({}));
   try {
     const db = await miniflare.getD1Database('DB', VAULT);
     for (const name of fs.readdirSync(path.join(root, 'migrations')).sort())
@@ -124,9 +134,12 @@ export async function startVault({ main, inspector = false, consumes = true, var
           .readFileSync(path.join(root, 'migrations', name), 'utf8')
           .split('--> statement-breakpoint'))
           await db.prepare(statement).run();
-    const [port, floorPort] = (
-      await Promise.all([VAULT, 'floor'].map((name) => miniflare.unsafeGetDirectURL(name)))
-    ).map((url) => Number(url.port));
+    const portsNow = async () => {
+      const urls = await Promise.all([VAULT, 'floor'].map((name) => miniflare.unsafeGetDirectURL(name)));
+      const [port, floorPort] = urls.map((url) => Number(url.port));
+      return { port, floorPort };
+    };
+    let ports = await portsNow();
     const stop = async () => {
       await miniflare.dispose();
       fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
@@ -136,8 +149,21 @@ export async function startVault({ main, inspector = false, consumes = true, var
     return {
       miniflare,
       db,
-      port,
-      floorPort,
+      get port() {
+        return ports.port;
+      },
+      get floorPort() {
+        return ports.floorPort;
+      },
+      /**
+       * Starts the runtime again, with these bindings of the floor's Worker to the vault.
+       * @param {Record<string, { entrypoint: string, props: object }>} bindings
+       */
+      async bind(bindings) {
+        const named = Object.entries(bindings).map(([name, to]) => [name, { name: VAULT, ...to }]);
+        await miniflare.setOptions(options(Object.fromEntries(named)));
+        ports = await portsNow();
+      },
       secrets,
       state,
       /** Resident memory of the runtime, in bytes. */

@@ -100,6 +100,23 @@ it('benchmark: creates with webhooks are compared with creates without', slow(60
   assert.ok(rows[0].cpu_ratio > 0, JSON.stringify(rows));
 });
 
+it(
+  'benchmark: calls of upstreams and reads by a binding are compared with what they replace',
+  slow(120_000),
+  () => {
+    const only = ['call of an upstream', 'read by binding'];
+    const few = ['--seconds', '0.1', '--rounds', '2', '--connections', '4'];
+    const ran = bench('--json', ...few, ...only.flatMap((name) => ['--only', name]));
+    assert.equal(ran.status, 0, ran.stderr);
+    const { rows } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1));
+    assert.deepEqual(
+      rows.map(({ name, gate_calls }) => [name, gate_calls]),
+      only.map((name) => [name, 1]),
+    );
+    for (const row of rows) assert.ok(row.cpu_ratio > 0, JSON.stringify(row));
+  },
+);
+
 it('benchmark: deliveries and streams are measured', slow(60_000), () => {
   const args = [
     'scripts/bench/events.mjs',

@@ -509,6 +509,49 @@ test('WebSocket: messages pass both ways, masked', async () => {
   socket.close();
 });
 
+/** An upgrade over a socket of its own, which never answers a close. */
+async function upgraded(/** @type {object} */ given = plan()) {
+  answers = async (socket, request) => {
+    const [, key] = /sec-websocket-key: (\S+)/i.exec(request) ?? [];
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${await accept(String(key))}\r\n\r\n`,
+    );
+  };
+  const headers = {
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+  };
+  const { request } = call('/v1/realtime', { plan: given, headers, isRead: false });
+  return /** @type {net.Socket} */ ((await once(request, 'upgrade'))[1]);
+}
+
+test('timeouts: a WebSocket on which both sides are silent is closed', async () => {
+  const ascii = { KEY: { value: 'sk_live_1234567890', isChosen: false } };
+  const socket = await upgraded(plan({ timeout_seconds: 0.2, values: ascii }));
+  assert.equal((await told(2))[1].how, 'timeout');
+  socket.destroy();
+});
+
+test('streams: a caller who leaves a stream or a WebSocket ends the call', async () => {
+  const ascii = { KEY: { value: 'sk_live_1234567890', isChosen: false } };
+  const socket = await upgraded(plan({ values: ascii }));
+  socket.destroy();
+  assert.equal((await told(2))[1].how, 'caller_gone');
+  const closed = new Promise((resolve) => {
+    answers = (theirs) => {
+      theirs.on('close', resolve);
+      theirs.write(EVENTS);
+    };
+  });
+  const { request } = call('/v1/events', { isRead: false });
+  await once((await once(request, 'response'))[0], 'data');
+  /** @type {net.Socket} */ (request.socket).resetAndDestroy();
+  assert.equal((await told(2))[1].how, 'caller_gone');
+  await closed;
+});
+
 const accept = async (/** @type {string} */ key) =>
   Buffer.from(
     await crypto.subtle.digest(

@@ -2015,7 +2015,7 @@ export interface paths {
         };
         /**
          * Stream events
-         * @description Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment is sent every 25 seconds. The stream ends when its credential is no longer valid, and after at most an hour; clients reconnect with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.
+         * @description Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment is sent every 5 seconds. The stream ends when its credential is no longer valid, and after at most an hour; clients reconnect with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.
          *
          *     Needs one of the scopes `events:read`, `secrets:list`, `secrets:read`.
          */

@@ -62,7 +62,7 @@ export const eventRoutes = [
     tag,
     summary: 'Stream events',
     description:
-      'Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment is sent every 25 seconds. The stream ends when its credential is no longer valid, and after at most an hour; clients reconnect with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.',
+      'Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment is sent every 5 seconds. The stream ends when its credential is no longer valid, and after at most an hour; clients reconnect with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.',
     query: wire.StreamQuery,
     answers: { 200: wire.Event },
     alsoAs: ['text/event-stream'],

@@ -1,15 +1,20 @@
 // A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or one WebSocket message per event. The Worker
 // polls the gate in rounds, and the gate holds each round until something happens. Invariants: only events
 // returned by a round are sent, and each round authorises the caller again; whenever a stream ends, the
-// client can resume from the last id it received.
+// client can resume from the last id it received. A client that leaves frees its place in the gate.
 import type { EventType, StoredEvent } from '../../gate/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';
 import type { Counts, EventsPart } from './gate/operations';
 import { eventOut } from './wire';
 
-/** How long the gate holds a round; then a comment keeps the connection open. */
+/** How long the gate holds a round. */
 const ROUND = 25_000;
+/**
+ * How often a comment keeps the connection open. A connection that its client closed is only noticed when
+ * something is sent, unless the platform tells.
+ */
+const COMMENT = 5_000;
 /** How long a stream lasts; then the client reconnects. */
 const LASTS = 3_600_000;
 /**
@@ -57,6 +62,19 @@ async function* rounds(
   }
 }
 
+/** The client has left: tells the gate, which holds a round. */
+const leave = ({ further, defer }: RenderContext): void =>
+  defer(further({ after: null, types: null, further: true, wait: 0, leaves: true }).catch(() => {}));
+
+/** What a promise resolves to, or null if it takes longer. */
+function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+  let timer: ReturnType<typeof setTimeout>;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, ms, null);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
 /** Streams new events that the caller may see. */
 export function streamOf(context: RenderContext, first: EventsPart, types: EventType[] | null): Response {
   const encoder = new TextEncoder();
@@ -69,16 +87,22 @@ export function streamOf(context: RenderContext, first: EventsPart, types: Event
       // Without an id, so that it does not count as the last event received.
       ...(changed.length ? [`event: CHANGED\ndata: ${JSON.stringify({ kinds: changed })}\n\n`] : []),
     ].join('');
+  // If the gate does not respond or a range is missing, the stream ends. The client reconnects and gets the
+  // error.
+  const read = () => pages.next().catch(() => ({ done: true as const, value: undefined }));
+  let reading: ReturnType<typeof read> | null = null;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // If the gate does not respond or a range is missing, the stream ends. The client reconnects and gets
-      // the error.
-      const next = await pages.next().catch(() => ({ done: true as const, value: undefined }));
-      if (next.done) return controller.close();
-      controller.enqueue(encoder.encode((next.value && lines(next.value)) || ': waiting\n\n'));
+      reading ??= read();
+      const next = await within(reading, COMMENT);
+      if (next !== null) reading = null;
+      if (next?.done) return controller.close();
+      controller.enqueue(encoder.encode((next?.value && lines(next.value)) || ': waiting\n\n'));
     },
-    async cancel() {
-      await pages.return(undefined);
+    cancel() {
+      // It ends after the round that the gate holds.
+      void pages.return(undefined).catch(() => {});
+      leave(context);
     },
   });
   return new Response(body, {
@@ -98,6 +122,7 @@ export function socketOf(
   let isOpen = true;
   for (const end of ['close', 'error'] as const)
     server.addEventListener(end, () => {
+      if (isOpen) leave(context);
       isOpen = false;
     });
   const send = async () => {
@@ -108,6 +133,9 @@ export function socketOf(
   };
   send()
     .catch(() => {})
-    .finally(() => server.close(1000));
+    .finally(() => {
+      isOpen = false;
+      server.close(1000);
+    });
   return new Response(null, { status: 101, webSocket: client });
 }

@@ -12,11 +12,17 @@ export interface Listeners {
   enter(stream: string, root: string, now: number): boolean;
   /** Ends a round. The place is kept for the next one, for a while, unless the stream has ended. */
   leave(stream: string, hasEnded: boolean, now: number): void;
+  /** The client of a stream has left: its place is free, and the round that it waits in ends. */
+  gone(stream: string): void;
+  /** Whether a stream has a place. */
+  has(stream: string): boolean;
   /** Resolves when something has happened, or after this many milliseconds. */
-  wait(ms: number): Promise<void>;
+  wait(stream: string, ms: number): Promise<void>;
   wake(): void;
   /** How many streams wait. */
   count(): number;
+  /** How many places are taken, or kept. */
+  places(): number;
 }
 
 /** The most concurrent streams of an organisation, and of one root. */
@@ -33,7 +39,7 @@ interface Place {
 }
 
 export function createListeners(): Listeners {
-  const waiting = new Set<() => void>();
+  const waiting = new Map<() => void, string>();
   const places = new Map<string, Place>();
   const isTaken = ({ rounds, until }: Place, now: number) => rounds > 0 || until > now;
   /** Whether there is no place left for a root. Places that were left are given up here. */
@@ -61,18 +67,24 @@ export function createListeners(): Listeners {
       place.until = now + KEPT;
       if (hasEnded && place.rounds === 0) places.delete(stream);
     },
-    wait: (ms) =>
+    gone(stream) {
+      places.delete(stream);
+      for (const [end, of] of [...waiting]) if (of === stream) end();
+    },
+    has: (stream) => places.has(stream),
+    wait: (stream, ms) =>
       new Promise<void>((resolve) => {
         const end = () => {
           clearTimeout(timer);
           if (waiting.delete(end)) resolve();
         };
         const timer = setTimeout(end, ms);
-        waiting.add(end);
+        waiting.set(end, stream);
       }),
     count: () => waiting.size,
+    places: () => places.size,
     wake() {
-      for (const end of [...waiting]) end();
+      for (const end of [...waiting.keys()]) end();
     },
   };
 }

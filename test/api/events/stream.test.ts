@@ -253,6 +253,27 @@ describe('event stream', () => {
     await closed;
   });
 
+  it.each(['', 'websocket'])('frees its place at once when its client leaves (%s)', async (Upgrade) => {
+    const o = await newOrg();
+    const places = () => inCore(o, (core) => listeners(core).places());
+    if (Upgrade === '') {
+      const stream = await open(o);
+      await stream.listening();
+      expect(await places()).toBe(1);
+      await stream.close();
+    } else {
+      const { webSocket } = await exports.default.fetch(
+        `http://localhost/api/v1/orgs/${o.id}/events/stream`,
+        { headers: { Authorization: `Bearer ${o.token}`, Upgrade } },
+      );
+      webSocket?.accept();
+      await until(() => inCore(o, (core) => listeners(core).count() > 0));
+      expect(await places()).toBe(1);
+      webSocket?.close(1000);
+    }
+    await until(() => inCore(o, (core) => listeners(core).places() + listeners(core).count() === 0));
+  });
+
   slow('audit log: a stream is one entry, and takes one request of the rate limit', async () => {
     const o = await newOrg();
     const stream = await open(o);

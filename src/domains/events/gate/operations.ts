@@ -104,7 +104,8 @@ const full = refuse('LIMIT_REACHED', {
     'An organisation can have at most 1,000 streams at a time; a member, or an API key with what it created, 100.',
 });
 
-type StreamCall = Call<Asked & { wait: number; counts?: Counts }>;
+/** `leaves`: the client has left, and there are no further rounds. */
+type StreamCall = Call<Asked & { wait: number; counts?: Counts; leaves?: boolean }>;
 
 /**
  * One round of a stream: it ends when there is something to send, or after the given number of milliseconds.
@@ -113,11 +114,15 @@ const stream: Operation<StreamCall['input']> = {
   async read(call: StreamCall): Promise<OperationOutcome> {
     const { core, ask, input, caller } = call;
     const answer = (outcome: Outcome): OperationOutcome => ({ ...outcome, audited: input.further });
+    // All rounds of a stream are calls of one request.
+    const { id } = ask.request;
+    if (input.leaves) {
+      listeners(core).gone(id);
+      return answer(ok(null));
+    }
     const gone = core.outbox.gone();
     const after = input.after ?? core.outbox.head();
     if (after < gone) return answer(fail(eventsGone(gone + 1)));
-    // All rounds of a stream are calls of one request.
-    const { id } = ask.request;
     if (!listeners(core).enter(id, quotaRootOf(core, caller), core.now())) return answer(fail(full));
     let hasEnded = true;
     try {
@@ -132,6 +137,7 @@ const stream: Operation<StreamCall['input']> = {
 
 async function round(call: StreamCall, from: number): Promise<Outcome> {
   const { core, input } = call;
+  const { id } = call.ask.request;
   const deadline = Date.now() + input.wait;
   for (let after = from; ; ) {
     const part = look(call, after, input.types, MOST_FOUND);
@@ -141,7 +147,8 @@ async function round(call: StreamCall, from: number): Promise<Outcome> {
     if (part.events.length || part.moved > after || part.through < part.head || hasChanged || left <= 0)
       return ok({ ...part, ...(counts && { counts }) });
     after = part.through;
-    await listeners(core).wait(left);
+    await listeners(core).wait(id, left);
+    if (!listeners(core).has(id)) return ok(part);
     // safety: stream-judged-again
     const refusal = call.recheck() ?? (endOf(call) <= core.now() ? refuse('TOKEN_EXPIRED') : null);
     if (refusal) return fail(refusal);

@@ -30,6 +30,8 @@ function close(socket: WebSocket, code: number, reason: string): void {
   }
 }
 
+/** The connection ended without a close frame (RFC 6455 §7.4.1). */
+const BROKEN_OFF = 1006;
 const CODES: Partial<Record<UseEnd, number>> = { complete: 1000, too_large: 1009, credential_ended: 1008 };
 
 /** Connects both; the answer's half for the caller. */
@@ -70,11 +72,11 @@ export function relayed(upstream: WebSocket, { plan, values, counts, watching, e
   upstream.addEventListener('message', passed('response', here, plan.max_response_bytes));
   here.addEventListener('close', ({ code, reason }) => {
     close(upstream, code, reason);
-    over('complete');
+    over(code === BROKEN_OFF ? 'caller_gone' : 'complete');
   });
   upstream.addEventListener('close', ({ code, reason }) => {
     close(here, code, maskedText(values, reason));
-    over(code === 1006 ? 'upstream_broke_off' : 'complete');
+    over(code === BROKEN_OFF ? 'upstream_broke_off' : 'complete');
   });
   here.addEventListener('error', () => watching.end('caller_gone'));
   upstream.addEventListener('error', () => {
