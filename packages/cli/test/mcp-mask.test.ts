@@ -304,7 +304,13 @@ const REST = ['https://v.example', 'staging', {} as never, '/', {}, undefined, '
 describe('texts that other people wrote', () => {
   const named = { name: 'a', base_url: 'https://api.example', environment: 'x' };
   const upstream = { ...named, allow: [{ methods: ['GET'], paths: [`/v1/${PLAIN}`] }] };
-  const approval = { status: 'used', summary: `Asks for ${PLAIN}`, required: 1, approvals: [], expires_at: '' };
+  const approval = {
+    status: 'used',
+    summary: `Asks for ${PLAIN}`,
+    required: 1,
+    approvals: [],
+    expires_at: '',
+  };
 
   it.each([
     [

@@ -1,5 +1,5 @@
-// Who asks for what, and what an approved request would do. Invariant: what the requester wrote is plain text,
-// and shown as theirs.
+// Who asks for what, and what an approved request would do. Invariant: what the requester wrote is plain
+// text, and shown as theirs.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { Who } from '../../people';

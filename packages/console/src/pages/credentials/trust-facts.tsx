@@ -21,7 +21,7 @@ export function trustFacts(trust: Trust | undefined): [string, ComponentChildren
   ];
 }
 
-/** A name that the trust takes: the first that a Worker may have, so that nothing else gets into the lines. */
+/** The first name that the trust takes and a Worker may have: nothing else gets into the lines. */
 const nameIn = ({ claims }: Trust): string =>
   [claims.name ?? []].flat().find((name) => /^[A-Za-z0-9_.-]{1,64}$/.test(name)) ?? 'WORKER';
 
