@@ -1,8 +1,11 @@
 // Masking: in which encodings a value is found in outputs, and in which it is not.
 import { describe, expect, it } from 'vitest';
 import { slow } from '../../../test/packages/slow.ts';
+import { waitForApproval } from '../src/mcp/approvals.ts';
 import { Masker } from '../src/mcp/mask.ts';
 import { expand, referencesIn } from '../src/mcp/references.ts';
+import { Session } from '../src/mcp/session.ts';
+import { listUpstreams } from '../src/mcp/upstreams.ts';
 import { tokensOfService } from './tokens.ts';
 
 const VALUE = `sk_live-"Zürich"/a\\b c&d<e>'f'+=%41\u{1f511}x`;
@@ -291,4 +294,43 @@ describe('references', () => {
     '{{svc:-A}}',
     '{{ svc :A}}'.replace(' :', ':='),
   ])('reference: %s is refused', (text) => expect(() => referencesIn([text])).toThrow());
+});
+
+/** A session that has seen a value, and a vault that answers every GET alike. */
+const sessionOf = (data: object) =>
+  new Session({ org: 'org_1', api: { GET: async () => ({ data }) } } as never, ...REST);
+const REST = ['https://v.example', 'staging', {} as never, '/', {}, undefined, 'svcag_x'] as const;
+
+describe('texts that other people wrote', () => {
+  const named = { name: 'a', base_url: 'https://api.example', environment: 'x' };
+  const upstream = { ...named, allow: [{ methods: ['GET'], paths: [`/v1/${PLAIN}`] }] };
+  const approval = {
+    status: 'used',
+    summary: `Asks for ${PLAIN}`,
+    required: 1,
+    approvals: [],
+    expires_at: '',
+  };
+
+  it.each([
+    [
+      'list_upstreams',
+      (session: Session) => listUpstreams(session),
+      { data: [upstream], next_cursor: null, has_more: false },
+    ],
+    [
+      'wait_for_approval',
+      (session: Session) =>
+        waitForApproval(session, 'apr_1', 1, {
+          signal: AbortSignal.timeout(5000),
+          progress: async () => {},
+        }),
+      approval,
+    ],
+  ])('%s: a value in them is masked', async (_, ask, data) => {
+    const session = sessionOf(data);
+    session.hide('KEY', PLAIN);
+    const shown = JSON.stringify(await ask(session));
+    expect([shown.includes('[svc:KEY]'), shown.includes(PLAIN)]).toEqual([true, false]);
+  });
 });

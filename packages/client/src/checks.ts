@@ -85,6 +85,18 @@ export function checkCall(method: keyof typeof CALLS, name: unknown, call: objec
   check(call, tests);
 }
 
+/** Refuses a listener, and options of it, that would be called in vain when something changes. */
+export function checkListener(listener: unknown, options: unknown): void {
+  if (typeof listener !== 'function') throw new TypeError('listener must be a function.');
+  if (options === undefined) return;
+  if (typeof options !== 'object' || options === null) throw new TypeError('options must be an object.');
+  for (const [name, value] of Object.entries(options)) {
+    if (name !== 'onError') throw new TypeError(`${name} is not an option of onChange.`);
+    if (value !== undefined && typeof value !== 'function')
+      throw new TypeError('onError must be a function.');
+  }
+}
+
 /** Refuses a value that is none. */
 export function checkValue(value: unknown): void {
   if (!VALUE(value)) throw new TypeError('value must be a text or a Secret.');

@@ -4,7 +4,7 @@
 import { BOUND_URL, type Bound, boundBy, withOrg } from './binding.js';
 import { bulkRead } from './bulk.js';
 import { Cache, isUnreachable, type Loaded } from './cache.js';
-import { checkCall, checkOptions, checkValue } from './checks.js';
+import { checkCall, checkListener, checkOptions, checkValue } from './checks.js';
 import { type Api, apiOf } from './client.js';
 import type { Tokens } from './credentials.js';
 import { documented } from './documented.js';
@@ -340,6 +340,7 @@ export class Vault {
    * );
    */
   onChange(listener: (change: Change) => void, options?: ListenOptions): () => void {
+    checkListener(listener, options);
     const remove = this.#listeners.add(listener, options);
     if (!this.#isClosed) this.#watcher.start();
     return remove;

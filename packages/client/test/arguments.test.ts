@@ -53,6 +53,21 @@ describe('createVault', () => {
       );
   });
 
+  it.each<[string, unknown[]]>([
+    ['listener', [undefined, null, 'reload', {}]],
+    ['onError', [() => {}, { onError: 'log' }]],
+    ['onEror', [() => {}, { onEror() {} }]],
+    ['options', [() => {}, () => {}]],
+    ['options', [() => {}, null]],
+  ])('onChange: %s that is none is refused by its name, and no stream is opened', (name, args) => {
+    const vault = createVault({ ...OPTIONS, fetch: () => Promise.reject(new Error('a request')) });
+    const all = name === 'listener' ? args.map((one) => [one]) : [args];
+    for (const given of all)
+      expect(() => vault.onChange(...(given as Parameters<typeof vault.onChange>))).toThrow(
+        new RegExp(`^${name} `),
+      );
+  });
+
   it('options: those that are left out or undefined have their defaults, and fields of a file are ignored', () => {
     expect(createVault({ ...OPTIONS, timeout: undefined, maxAge: Number.POSITIVE_INFINITY }).org).toBe(
       'org_1',

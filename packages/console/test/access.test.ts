@@ -318,6 +318,10 @@ describe.skipIf(!executablePath)('console: access', () => {
     await dialog.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Workers saved').waitFor();
     expect((await api('GET', `/trusts/${trust.id}`)).claims).toEqual({ name: 'mail' });
+    // A colleague's pattern adds nothing to what is copied.
+    await api('PATCH', `/trusts/${trust.id}`, { claims: { name: ['x", org = "y', 'mail'] } });
+    await page.getByText('name: x", org = "y').waitFor();
+    await page.getByText(`trust = "${trust.id}", name = "mail" }`).waitFor();
     await go('/members', 'Members');
     await api('DELETE', `/trusts/${trust.id}`);
     expectQuiet(ann);

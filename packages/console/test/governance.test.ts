@@ -127,7 +127,9 @@ describe.skipIf(!executablePath)('console: governance', () => {
     // The home page decides in place, below the text of the request.
     await go('/overview', 'Overview');
     await page.getByRole('button', { name: 'Decide: HELD' }).click();
-    await page.getByRole('dialog').getByText('Bo', { exact: true }).waitFor();
+    // With who asks, of which kind, and for what, as on the page of the request.
+    await page.locator('dialog dd:has(.badge:text-is("Member"))').getByText('Bo').waitFor();
+    await page.getByRole('dialog').getByText('Read a value, by any means').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
     await page.getByText('All clear').waitFor();
     await bo.page.getByText('This request is rejected.').waitFor();
@@ -268,7 +270,11 @@ describe.skipIf(!executablePath)('console: governance', () => {
     // What an upstream would get: in its order, with each space, and a mark for what has no shape.
     const asked = await fetch(`${url}/api/v1/orgs/${org}/use/called/v1/pay`, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${session.token}`, 'X-Note': 'a  b' },
+      headers: {
+        Authorization: `Bearer ${session.token}`,
+        'X-Note': 'a  b',
+        'X-Access-Reason': 'c\u00c2\u00a0d',
+      },
       body: 'to: \u202eeve\u200b  \u05d0 12 \u05d1\r\n\n\nall\u00a0',
     });
     const { error: use } = (await asked.json()) as { error: typeof error };
@@ -276,12 +282,13 @@ describe.skipIf(!executablePath)('console: governance', () => {
     const body = page.locator('dt:text-is("Body") + dd pre.call');
     await body.waitFor();
     expect(await body.evaluate((element: HTMLElement) => element.innerText)).toBe(
-      'to: U+202EeveU+200B  \u05d0 12 \u05d1\r\n\n\nallU+00A0',
+      'to: \\u{202e}eve\\u{200b}  \u05d0 12 \u05d1\r\n\n\nallU+00A0',
     );
     expect(await body.evaluate((element) => getComputedStyle(element).unicodeBidi)).toBe('bidi-override');
     const note = page.locator('dt:text-is("Header x-note") + dd pre.call');
     expect(await note.evaluate((element: HTMLElement) => element.innerText)).toBe('a  b');
     await page.locator('dt:text-is("Request") + dd pre.call').getByText('/v1/pay').waitFor();
+    await page.locator('dt:text-is("Reason") + dd').getByText('cU+00A0d').waitFor();
     expectQuiet(ann);
   });
 });

@@ -242,6 +242,12 @@ export const mutants = [
     change: { from: 'rotated: true', to: 'rotated: true, value' },
     notice: 'packages/cli/mcp: rotate_secret: creates a new version, returns no value, and masks the new one',
   },
+  ...['upstreams', 'approval'].map((of) => ({
+    name: `svc mcp: texts of ${of === 'upstreams' ? 'upstreams' : 'an approval'} are not masked`,
+    tag: `mcp-${of}-masked`,
+    change: { from: 'session.masked(', to: '(' },
+    notice: `packages/cli/mcp-mask: ${of === 'upstreams' ? 'list_upstreams' : 'wait_for_approval'}: a value in them is masked`,
+  })),
   {
     name: 'svc mcp: rotate_secret generates a value that can be guessed',
     tag: 'mcp-rotate-strength',

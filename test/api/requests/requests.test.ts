@@ -151,6 +151,9 @@ describe('validation: text', () => {
     '\ufeff',
     '\ue000',
     '\ud800',
+    '\u034f',
+    '\u1160',
+    '\u3164',
   ];
 
   slow('for people has no control, format, bidi or line-separator character', async () => {
@@ -185,6 +188,7 @@ describe('validation: text', () => {
       'a\u2029b',
       'a\u202eb',
       'a\u200bb',
+      'a\u3164b',
       'x'.repeat(257),
       'é'.repeat(257),
       'x'.repeat(8000),

@@ -76,9 +76,7 @@ const effect = ({ updated, removed, created }: Promoted): string =>
     .map(({ names, one, many }) => `${counted(names.length, one, many)}: ${names.join(', ')}`)
     .join('; ');
 
-/**
- * The tag of what a dry run showed. Without one, such as behind a proxy that drops it, nothing is promoted.
- */
+/** The tag of what a dry run showed. Without one, which a proxy may have dropped, nothing is promoted. */
 function shownTag(response: Response): string {
   const tag = tagIn(response);
   // safety: cli-promote-tag

@@ -21,11 +21,12 @@ const MEANING: Record<string, string> = {
 };
 
 export async function waitForApproval(
-  { vault, closing }: Session,
+  session: Session,
   id: string,
   seconds: number,
   { signal, progress }: { signal: AbortSignal; progress(n: number): Promise<void> },
 ) {
+  const { vault, closing } = session;
   const until = Date.now() + seconds * 1000;
   for (let n = 1; ; n++) {
     const asked = Date.now();
@@ -36,14 +37,15 @@ export async function waitForApproval(
     });
     const { status, summary, required, approvals, expires_at } = data;
     if (status !== 'pending' || Date.now() >= until)
-      return {
+      // safety: mcp-approval-masked
+      return session.masked({
         id,
         status,
         summary: clean(summary),
         approvals: `${approvals.length} of ${required}`,
         expires_at,
         next: MEANING[status],
-      };
+      });
     await progress(n);
     await atLeast(asked);
   }

@@ -1,5 +1,5 @@
 // The tools that manage secrets: list, check, rotate. Invariant: none of them returns a value.
-import { CliError, usage } from '../errors.ts';
+import { CliError } from '../errors.ts';
 import type { SecretInfo } from '../secrets.ts';
 import { cleanLines } from '../text.ts';
 import { callOf } from './calls.ts';
@@ -41,7 +41,7 @@ export async function listSecrets(
     params: { path: { org_id: vault.org }, query: { environment, prefix, limit, cursor } },
     headers: { 'X-Access-Reason': session.reasonFor('list_secrets', prefix ?? 'all') },
   });
-  return masked(session, { environment, secrets: data.data.map(shown), next_cursor: data.next_cursor });
+  return session.masked({ environment, secrets: data.data.map(shown), next_cursor: data.next_cursor });
 }
 
 export async function checkSecret(session: Session, name: string) {
@@ -53,7 +53,7 @@ export async function checkSecret(session: Session, name: string) {
     changed === undefined || found.rotate_every_seconds === null
       ? null
       : Date.parse(changed) + found.rotate_every_seconds * 1000;
-  return masked(session, {
+  return session.masked({
     exists: true,
     ...shown(found),
     rotate_every_seconds: found.rotate_every_seconds,
@@ -119,14 +119,5 @@ export async function rotateSecret(
   });
   if (value) session.masker.add(name, value);
   // safety: mcp-rotate-answer
-  return masked(session, { rotated: true, ...shown(info) });
-}
-
-/** Masks a result: names and descriptions that other people wrote may contain a value too. */
-function masked<Answer extends object>(session: Session, answer: Answer): Answer {
-  try {
-    return JSON.parse(session.mask(JSON.stringify(answer)));
-  } catch {
-    throw usage('The result cannot be shown because it contains a value.');
-  }
+  return session.masked({ rotated: true, ...shown(info) });
 }

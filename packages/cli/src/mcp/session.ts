@@ -169,6 +169,15 @@ export class Session {
   mask(output: Buffer | string, isCut = false): string {
     return this.masker.mask(output, isCut);
   }
+
+  /** Masks a result: names and descriptions that other people wrote may contain a value too. */
+  masked<Answer extends object>(answer: Answer): Answer {
+    try {
+      return JSON.parse(this.mask(JSON.stringify(answer)));
+    } catch {
+      throw usage('The result cannot be shown because it contains a value.');
+    }
+  }
 }
 
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?');

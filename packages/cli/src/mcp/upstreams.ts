@@ -41,14 +41,16 @@ const NOT_SET =
 /** The most of a refusal that is read, in bytes. */
 const MOST_REFUSAL = 64 * 1024;
 
-export async function listUpstreams({ vault }: Session) {
+export async function listUpstreams(session: Session) {
+  const { vault } = session;
   const rows = await everything(async (query) => {
     const { data } = await vault.api.GET('/orgs/{org_id}/upstreams', {
       params: { path: { org_id: vault.org }, query },
     });
     return data;
   });
-  return { upstreams: rows.map(({ name, base_url, allow }) => ({ name, base_url, allow })) };
+  // safety: mcp-upstreams-masked
+  return session.masked({ upstreams: rows.map(({ name, base_url, allow }) => ({ name, base_url, allow })) });
 }
 
 /** Sends a request through an upstream. */

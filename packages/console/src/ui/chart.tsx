@@ -1,6 +1,6 @@
-// Charts as SVG, from numbers that the service has counted: bars over time, strips and mosaics. They scale with their
-// width, and their colours follow the scheme. Invariant: a chart says in words what it shows, for screen
-// readers.
+// Charts as SVG, from numbers that the service has counted: bars over time, strips and mosaics. They scale
+// with their width, and their colours follow the scheme. Invariant: a chart says in words what it shows, for
+// screen readers.
 import { useRef, useState } from 'preact/hooks';
 import type { Bar } from '../histogram';
 import './chart.css';

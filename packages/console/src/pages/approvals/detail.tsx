@@ -10,12 +10,10 @@ import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
-import { nameOfKind } from '../credentials/words';
-import { operationWords } from '../policies/words';
 import type { Approval } from './badge';
 import { decide } from './decide';
 import { ApprovalStatus } from './list';
-import { Shown } from './shown';
+import { asked, Shown, Target } from './shown';
 import '../../styles/access.css';
 import { counted } from '../../counted';
 
@@ -57,19 +55,6 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
   );
 }
 
-/** What the request is about, with a link if it is a secret. */
-const Target = ({ target }: Pick<Approval, 'target'>) =>
-  target.id?.startsWith('sec_') ? (
-    <>
-      <Link href={`/secrets/${target.id}`} class="mono">
-        {target.name ?? target.id}
-      </Link>{' '}
-      {target.environment && <span class="dim">in {target.environment}</span>}
-    </>
-  ) : (
-    (target.name ?? target.id ?? <span class="dim">None</span>)
-  );
-
 const Approved = ({ approval }: { approval: Approval }) => (
   <div class="note good stack tight">
     <p>
@@ -88,55 +73,32 @@ const Approved = ({ approval }: { approval: Approval }) => (
   </div>
 );
 
-const responsible = ({ accountable }: Approval['requester']): [string, ComponentChildren] => [
-  'Responsible',
-  accountable.map(({ member_id, name }) => (
-    <span key={member_id}>
-      <Who id={member_id} name={name} />{' '}
-    </span>
-  )),
-];
-
-const factsOf = ({
-  requester,
-  target,
-  request,
-  policies,
-  operation,
-  id,
-  ...rest
-}: Approval): [string, ComponentChildren][] => [
-  ['Operation', operationWords[operation] ?? operation],
-  ['Target', <Target target={target} />],
-  [
-    'Requester',
-    <>
-      <Badge>{nameOfKind(requester.kind)}</Badge> <Who id={requester.id} name={requester.name} />
-    </>,
-  ],
-  ...(requester.kind === 'member' ? [] : [responsible(requester)]),
-  ['Reason', request.reason ?? <span class="dim">None</span>],
-  ['IP address', [request.ip, request.place].filter(Boolean).join(' · ')],
-  ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
-  [
-    'Request',
-    <code>
-      {request.method} {request.path}
-    </code>,
-  ],
-  [
-    'Policy',
-    policies.map((policy) => (
-      <span key={policy.id} class="block">
-        <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
-        <span class="dim">needs {counted(policy.required, 'approval')}</span>{' '}
-      </span>
-    )),
-  ],
-  ['Requested', <Time at={rest.created_at} />],
-  [rest.ended_at ? 'Closed' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
-  ['ID', <Id id={id} />],
-];
+const factsOf = (approval: Approval): [string, ComponentChildren][] => {
+  const { request, policies, id, created_at, ended_at, expires_at } = approval;
+  return [
+    ...asked(approval),
+    ['IP address', [request.ip, request.place].filter(Boolean).join(' · ')],
+    ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
+    [
+      'Request',
+      <code>
+        {request.method} {request.path}
+      </code>,
+    ],
+    [
+      'Policy',
+      policies.map((policy) => (
+        <span key={policy.id} class="block">
+          <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
+          <span class="dim">needs {counted(policy.required, 'approval')}</span>{' '}
+        </span>
+      )),
+    ],
+    ['Requested', <Time at={created_at} />],
+    [ended_at ? 'Closed' : 'Expires', <Time at={ended_at ?? expires_at} />],
+    ['ID', <Id id={id} />],
+  ];
+};
 
 const Decisions = ({ approval }: { approval: Approval }) =>
   approval.decisions.length ? (

@@ -1,5 +1,5 @@
-// What a requester wrote, as deciders see it: code in the order of its characters, in which each space
-// counts. Invariant: no character hides, or changes the place of others.
+// What a requester wrote, as deciders see it. Invariant: no character hides; in code, which shows each space,
+// none changes the place of others either.
 
 /** Characters without a shape of their own, and spaces that look like the usual one. */
 const UNSEEN =
@@ -8,8 +8,14 @@ const UNSEEN =
 const nameOf = (char: string): string =>
   `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
+/** A text in which characters that are not seen are named. */
+export const Marked = ({ text }: { text: string }) => (
+  <>{text.split(UNSEEN).map((part, at) => (at % 2 ? <mark key={at}>{nameOf(part)}</mark> : part))}</>
+);
+
+/** A text as code. */
 export const Written = ({ text }: { text: string }) => (
   <pre class="call">
-    {text.split(UNSEEN).map((part, at) => (at % 2 ? <mark key={at}>{nameOf(part)}</mark> : part))}
+    <Marked text={text} />
   </pre>
 );

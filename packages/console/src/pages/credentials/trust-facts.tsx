@@ -21,9 +21,9 @@ export function trustFacts(trust: Trust | undefined): [string, ComponentChildren
   ];
 }
 
-/** A name that the trust takes: the first without a wildcard. */
+/** The first name that the trust takes and a Worker may have: nothing else gets into the lines. */
 const nameIn = ({ claims }: Trust): string =>
-  [claims.name ?? []].flat().find((name) => !/[*?]/.test(name)) ?? 'WORKER';
+  [claims.name ?? []].flat().find((name) => /^[A-Za-z0-9_.-]{1,64}$/.test(name)) ?? 'WORKER';
 
 /** The binding of a Worker, as lines of wrangler.toml. */
 const bindingOf = (trust: Trust): string =>

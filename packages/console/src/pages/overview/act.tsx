@@ -2,7 +2,6 @@
 // member was shown; an approval is given only under the text of its request, and a sync runs only after its
 // preview.
 import type { components } from '@secrets-vault/client';
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { at, forget, here, useRead, vault } from '../../api';
@@ -11,9 +10,8 @@ import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote, Facts, Skeleton, Time } from '../../ui/parts';
 import { Refusal } from '../../ui/refusal';
-import type { Approval } from '../approvals/badge';
 import { decide } from '../approvals/decide';
-import { Shown } from '../approvals/shown';
+import { asked, Shown } from '../approvals/shown';
 import { RevokeCredential } from '../credentials/change';
 import { readOne } from '../credentials/kinds';
 import { useGraph, useIncident } from '../incident/data';
@@ -43,13 +41,6 @@ function NotYet({ title, error, onClose }: { title: string; error: unknown; onCl
   );
 }
 
-const factsOf = ({ requester, target, request, expires_at }: Approval): [string, ComponentChildren][] => [
-  ['Requester', requester.name ?? requester.id],
-  ['Target', [target.name ?? target.id ?? 'None', target.environment].filter(Boolean).join(' in ')],
-  ['Reason', request.reason ?? <span class="dim">None</span>],
-  ['Expires', <Time at={expires_at} />],
-];
-
 function Decide({ item: { id }, onClose }: Props) {
   const { data: approval, error } = useRead(['approvals', 'one', id], (signal) =>
     vault().api.GET('/orgs/{org_id}/approvals/{id}', { ...at(id), signal }),
@@ -63,7 +54,7 @@ function Decide({ item: { id }, onClose }: Props) {
   return (
     <Dialog title={approval.summary} onClose={onClose}>
       <div class="stack">
-        <Facts items={factsOf(approval)} />
+        <Facts items={[...asked(approval), ['Expires', <Time at={approval.expires_at} />]]} />
         <Shown shown={approval.shown} />
         <p class="small dim">
           You confirm an approval with your passkey, unless you have in the last five minutes. A single

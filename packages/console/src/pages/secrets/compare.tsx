@@ -229,7 +229,11 @@ export default function Compare() {
       <Crumbs places={[['/secrets', 'Secrets']]} />
       <PageHead title="Compare environments" lead="See which secrets differ. No value is read or shown." />
       {slugs.length < 2 ? (
-        <Empty title="There is only one environment">Create another one in the settings.</Empty>
+        <Empty title="There is nothing to compare">
+          {environments.value.length < 2
+            ? 'There is only one environment. Create another one in the settings.'
+            : 'You may see the secrets of one environment only.'}
+        </Empty>
       ) : (
         <>
           <div class="compared spaced">

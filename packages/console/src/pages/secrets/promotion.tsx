@@ -27,6 +27,9 @@ interface PromotionProps {
   onClose: () => void;
 }
 
+/** What a dry run showed. A proxy that compresses marks it as weak. Without one, nothing is promoted. */
+const tagIn = ({ headers }: Response): string => (headers.get('ETag') ?? '').replace(/^W\//, '');
+
 function Names({ label, names }: { label: string; names: string[] }) {
   if (!names.length) return null;
   return (
@@ -53,8 +56,7 @@ export function Promotion({ from, to, names, extra, onDone, onClose }: Promotion
     });
   const look = (isShown = () => true) =>
     ask(true).then(
-      ({ data, response }) =>
-        isShown() && setSeen({ promoted: data, tag: response.headers.get('ETag') ?? '' }),
+      ({ data, response }) => isShown() && setSeen({ promoted: data, tag: tagIn(response) }),
       (refused) => isShown() && setError(refused),
     );
   // A dry run of another choice is not what is promoted.
