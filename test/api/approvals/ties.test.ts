@@ -110,7 +110,8 @@ describe('tie: a requester whom somebody else may be since', () => {
     const dan = await signIn(o, 'developer');
     await settle(o);
     await close();
-    const [open, approved] = [await ask(dan.o), approvalIn(await dan.o.get('/secrets/by-name/DB')).id];
+    const open = await ask(dan.o);
+    const approved = approvalIn(await dan.o.get('/secrets/by-name/DB')).id;
     expect((await approve(bob, approved)).status).toBe(200);
     await ann.confirm();
     expect((await takesOver(ann.o, dan.member.id)).status).toBeLessThan(300);
