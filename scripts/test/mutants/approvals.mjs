@@ -143,10 +143,11 @@ export const mutants = [
       'api/approvals/ends: approval: one of a credential is void once it is revoked, contained, or has expired',
   },
   {
-    name: 'a held call: who repoints a trust spends what its workload was given',
+    name: 'a held call: who repoints a trust decides what it asked before',
     tag: 'approval-ends-with-takeover',
     change: { from: 'accountableForRoot(core, root).some(', to: '[].some(' },
-    notice: 'api/approvals/diverted: attack: who repoints a trust spends nothing that its workload was given',
+    notice:
+      'api/approvals/diverted: attack: who repoints a trust or widens an agent does not decide what it asked before',
   },
   {
     name: 'a held call: what a session asked for outlives its device',
