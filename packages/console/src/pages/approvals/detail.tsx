@@ -10,10 +10,11 @@ import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
+import { asked, Target } from './asked';
 import type { Approval } from './badge';
 import { decide } from './decide';
 import { ApprovalStatus } from './list';
-import { asked, Shown, Target } from './shown';
+import { Shown } from './shown';
 import '../../styles/access.css';
 import { counted } from '../../counted';
 

@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks';
 import { here, useList, vault } from '../../api';
 import { counted } from '../../counted';
 import { environments } from '../../environments';
-import { may } from '../../may';
+import { may, mayEverywhere } from '../../may';
 import { useParameter } from '../../router';
 import { Button } from '../../ui/button';
 import { SelectField } from '../../ui/field';
@@ -230,9 +230,9 @@ export default function Compare() {
       <PageHead title="Compare environments" lead="See which secrets differ. No value is read or shown." />
       {slugs.length < 2 ? (
         <Empty title="There is nothing to compare">
-          {environments.value.length < 2
+          {mayEverywhere('environments:write') && environments.value.length < 2
             ? 'There is only one environment. Create another one in the settings.'
-            : 'You may see the secrets of one environment only.'}
+            : 'You see the secrets of one environment only.'}
         </Empty>
       ) : (
         <>
