@@ -82,14 +82,21 @@ const read = (secret) => ({ path: `/secrets/${secret.id}` });
 const readers = once(bound);
 
 /**
- * What is measured. `bare`: sent to the floor's own Worker, which makes `calls` of its Durable Object for each,
- * 1 if absent; `within`: sent to that Worker too, which calls the vault; `org`: creates the organisation, a new one
- * if absent; `tokens`: creates callers other than API keys; `wish`: the n-th request, with a path below the
- * organisation unless it is `global` or `root`; `beside`: another row that replaces the floor, to compare CPU
- * time, including work within the following half second.
- * @type {Record<string, { bare?: true, calls?: number, within?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side:
- *   Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
+ * What is measured. `bare`: sent to the floor's own Worker, which makes `calls` of its Durable Object for
+ * each, 1 if absent; `within`: sent to that Worker too, which calls the vault; `org`: creates the
+ * organisation, a new one if absent; `tokens`: creates callers other than API keys; `wish`: the n-th request,
+ * with a path below the organisation unless it is `global` or `root`; `beside`: another row that replaces the
+ * floor, to compare CPU time, including work within the following half second.
+ * @typedef {object} Subject
+ * @property {true} [bare]
+ * @property {number} [calls]
+ * @property {true} [within]
+ * @property {string} [beside]
+ * @property {(side: Side) => Promise<Org>} [org]
+ * @property {(side: Side, org: Org) => Promise<string[]>} [tokens]
+ * @property {(org: Org, n: number) => Wish} wish
  */
+/** @type {Record<string, Subject>} */
 const subjects = {
   'floor of a change': { bare: true, wish: () => ({ path: '/change' }) },
   'warm read': { wish: (org, n) => read(org.secrets[n % FEW]) },

@@ -1,11 +1,11 @@
 // The lease of a call, as its Worker keeps it: it goes on only while the gate says so. Times are in
 // milliseconds. Invariant: a call ends by itself once the gate may take its lease to have run out.
 
-/** A lease lasts so long for its Worker: see `leased`. Longer than a round, so that the next answer is in time. */
+/** A lease lasts so long for its Worker: longer than a round, so that the next answer is in time. */
 export const LEASE = 7000;
 /**
- * For how long the gate holds a question before it says that the call may go on: the questions of an hour stay
- * under the calls that a request may make.
+ * For how long the gate holds a question before it says that the call may go on: the questions of an hour
+ * stay under the calls that a request may make.
  */
 export const ROUND = 5000;
 /** When the gate is first asked: most calls have ended by then. */
@@ -17,9 +17,9 @@ const MOST = 3_600_000;
 
 /**
  * Ends a call with its lease, by its time, or as soon as the gate says so: `may` asks it, and the gate holds
- * the question. The first lease counts from when the Worker asked to begin. The gate gives each further one as
- * it answers, at least a round after the question, so that one counts from the end of the round. Returns what
- * stops all that.
+ * the question. The first lease counts from when the Worker asked to begin. The gate gives each further one
+ * as it answers, at least a round after the question, so that one counts from the end of the round. Returns
+ * what stops all that.
  */
 export function leased(
   may: () => Promise<boolean>,
