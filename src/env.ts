@@ -75,6 +75,8 @@ export interface Env {
   METRICS_TOKEN?: string;
   /** The commit that runs, from `npm start` and `npm run deploy`. */
   COMMIT?: string;
+  /** The name of this Worker, from `npm run deploy`: other Workers bind to it. */
+  WORKER_NAME?: string;
   /** `true` under `npm start`: see index.ts. */
   LOCAL_QUEUE?: string;
 }
@@ -105,6 +107,8 @@ export interface Settings {
   /** The current key first; the others are only for decryption. */
   masterKeys: MasterKey[];
   bootstrapToken: string;
+  /** The name of this Worker on its account. */
+  workerName: string;
   /** Origin of this deployment, or null to use the origin of each request. */
   publicUrl: string | null;
   /** Whether user-chosen targets may be http or private addresses. */
@@ -196,12 +200,22 @@ const checks: [keyof Env, string, (env: Env) => boolean][] = [
     (env) => baseUrlsIn(env.PLATFORM_BASE_URLS) !== null,
   ],
   [
+    'WORKER_NAME',
+    'the name of this Worker: letters, digits, hyphens and underscores',
+    ({ WORKER_NAME: name }) => !name || isWorkerName(name),
+  ],
+  [
     'DNS_OVER_HTTPS_URL',
     'the https URL of a public resolver; http and private addresses only if PUBLIC_URL is a loopback address',
     (env) =>
       !env.DNS_OVER_HTTPS_URL || checkTarget(env.DNS_OVER_HTTPS_URL, { allowPrivate: isLocal(env) }) === null,
   ],
 ];
+
+/** The name in wrangler.toml. */
+const WORKER = 'secrets-vault-service';
+/** What Cloudflare accepts as the name of a Worker. */
+const isWorkerName = (name: string): boolean => /^[A-Za-z0-9_-]{1,255}$/.test(name);
 
 /** The resolver without DNS_OVER_HTTPS_URL. */
 const RESOLVER = 'https://cloudflare-dns.com/dns-query';
@@ -228,6 +242,7 @@ export function settingsOf(env: Env): Settings | { problem: string } {
     : {
         masterKeys: masterKeys.parse(env.MASTER_KEYS),
         bootstrapToken: env.BOOTSTRAP_TOKEN as string,
+        workerName: env.WORKER_NAME || WORKER,
         publicUrl: env.PUBLIC_URL ? new URL(env.PUBLIC_URL).origin : null,
         allowPrivate: env.ALLOW_PRIVATE_TARGETS === 'true',
         platformBaseUrls: baseUrlsIn(env.PLATFORM_BASE_URLS) as Record<string, string>,

@@ -87,9 +87,16 @@ const readers = once(bound);
  * organisation, a new one if absent; `tokens`: creates callers other than API keys; `wish`: the n-th request,
  * with a path below the organisation unless it is `global` or `root`; `beside`: another row that replaces the
  * floor, to compare CPU time, including work within the following half second.
- * @type {Record<string, { bare?: true, calls?: number, within?: true, beside?: string, org?: (side: Side) =>
- * Promise<Org>, tokens?: (side: Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
+ * @typedef {object} Subject
+ * @property {true} [bare]
+ * @property {number} [calls]
+ * @property {true} [within]
+ * @property {string} [beside]
+ * @property {(side: Side) => Promise<Org>} [org]
+ * @property {(side: Side, org: Org) => Promise<string[]>} [tokens]
+ * @property {(org: Org, n: number) => Wish} wish
  */
+/** @type {Record<string, Subject>} */
 const subjects = {
   'floor of a change': { bare: true, wish: () => ({ path: '/change' }) },
   'warm read': { wish: (org, n) => read(org.secrets[n % FEW]) },

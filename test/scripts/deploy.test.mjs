@@ -128,6 +128,7 @@ describe('npm run deploy', () => {
     assert.equal(path.resolve(from, config.alias.zod), path.join(project, toml.alias.zod));
     assert.equal(config.d1_databases[0].database_id, 'an-id');
     assert.equal(config.vars.PUBLIC_URL, 'https://vault.example.com');
+    assert.equal(config.vars.WORKER_NAME, toml.name);
     for (const part of [
       'name',
       'compatibility_date',

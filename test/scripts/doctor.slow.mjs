@@ -276,6 +276,7 @@ describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
       'ALLOW_PRIVATE_TARGETS',
       'PLATFORM_BASE_URLS',
       'COMMIT',
+      'WORKER_NAME',
       'LOCAL_QUEUE',
     ].map((name) => ({
       name,

@@ -9,7 +9,7 @@ import { type Binding, withBindings, workerConfig } from './worker-config.ts';
 
 /** The issuer of trusts for Workers that are bound to the vault. */
 export const BINDING = 'cloudflare:service-binding';
-/** The name that the vault's Worker has unless its operator chose another. */
+/** The name of the vault's Worker where the vault does not tell it. */
 export const SERVICE = 'secrets-vault-service';
 
 export interface WorkerOptions {
@@ -22,6 +22,8 @@ interface Trust {
   id: string;
   issuer: string;
   claims: Record<string, string | string[]>;
+  /** The name of the vault's Worker. */
+  service?: string;
 }
 
 /** Whether a trust takes a name, as far as this needs no pattern but one that ends with *. */
@@ -31,9 +33,21 @@ const takes = ({ issuer, claims }: Trust, name: string): boolean =>
     .flat()
     .some((glob) => glob === name || (/^[^*?]+\*$/.test(glob) && name.startsWith(glob.slice(0, -1))));
 
-/** The trust that the Worker acts by. */
-async function trustFor(context: Context, name: string): Promise<string> {
+/** The trust that the Worker acts by: the one that is named, else the one that takes it. */
+async function trustFor(
+  context: Context,
+  name: string,
+  id: string | undefined,
+): Promise<Pick<Trust, 'id' | 'service'>> {
   const { vault, org_id } = await context.vault();
+  if (id !== undefined) {
+    const params = { path: { org_id, id } };
+    // A caller that may not see trusts can name one.
+    const { data } = await vault.api
+      .GET('/orgs/{org_id}/trusts/{id}', { params })
+      .catch(() => ({ data: { id } }));
+    return data;
+  }
   const trusts = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
     const { data } = await vault.api.GET('/orgs/{org_id}/trusts', {
       params: { path: { org_id }, query: { limit, cursor } },
@@ -41,7 +55,7 @@ async function trustFor(context: Context, name: string): Promise<string> {
     return data;
   });
   const [trust, other] = trusts.filter((each) => takes(each, name));
-  if (trust && !other) return trust.id;
+  if (trust && !other) return trust;
   throw new CliError(
     trust ? `Several trusts take the Worker ${clean(name)}.` : `No trust takes the Worker ${clean(name)}.`,
     {
@@ -60,11 +74,13 @@ const bindingName = (upstream: string) => upstream.toUpperCase().replace(/-/g, '
 /** Writes the bindings into the configuration of the Worker in this directory. */
 export async function initWorker(
   context: Context,
-  { trust, service = SERVICE, upstream = [] }: WorkerOptions,
+  { trust, service: chosen, upstream = [] }: WorkerOptions,
 ): Promise<number> {
   const config = workerConfig(context.host.cwd);
   const { org_id } = await context.vault();
-  const props = { org: org_id, trust: trust ?? (await trustFor(context, config.name)), name: config.name };
+  const { id, service: told = SERVICE } = await trustFor(context, config.name, trust);
+  const service = chosen ?? told;
+  const props = { org: org_id, trust: id, name: config.name };
   const bindings: Binding[] = [
     { binding: 'VAULT', service, entrypoint: 'Vault', props },
     ...upstream.map((name): Binding => {

@@ -8923,6 +8923,11 @@ export interface components {
             use_count: number;
             /** @example Zurich, CH (ZRH) */
             last_used_place: string | null;
+            /**
+             * @description For cloudflare:service-binding: the service that bindings of Workers name.
+             * @example secrets-vault-service
+             */
+            service?: string;
         };
         TrustIn: {
             /** @example GitHub Actions: acme/app */

@@ -86,7 +86,7 @@ export function productionConfig(toml, databaseId, publicUrl, commit = '', withS
     build: { ...toml.build, command: `${toml.build.command} ${FOR_DEPLOYMENT}` },
     alias: Object.fromEntries(Object.entries(toml.alias).map(([name, to]) => [name, moved(to)])),
     assets: { ...toml.assets, directory: moved(toml.assets.directory) },
-    vars: { ...toml.vars, PUBLIC_URL: publicUrl, COMMIT: commit },
+    vars: { ...toml.vars, PUBLIC_URL: publicUrl, COMMIT: commit, WORKER_NAME: toml.name },
     d1_databases: [
       { ...database, database_id: databaseId, migrations_dir: moved(database.migrations_dir) },
       ...others,

@@ -29,6 +29,14 @@ import * as wire from './wire';
 const tag = 'Workload identity';
 const trusts = '/orgs/{org_id}/trusts';
 
+/** Shows a trust, also one of a stored response. */
+const shownWithService = {
+  resumes: true,
+  render: (trust: { issuer: string }, _input: unknown, context: BaseContext) => ({
+    json: wire.withService(trust, context),
+  }),
+} as const;
+
 /** Fields in which null counts as omitted on creation. */
 const OMITTABLE = [
   'audiences',
@@ -236,6 +244,7 @@ export const trustRoutes = [
     body: { schema: wire.TrustIn, nulls: OMITTABLE },
     answers: { 201: wire.NewTrust },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
+    ...shownWithService,
     async prepare({ body }, context) {
       const { name, issuer, claims, scopes, jwks } = body;
       const isBound = issuer === BINDING;
@@ -271,6 +280,7 @@ export const trustRoutes = [
     tag,
     summary: 'List trusts',
     answers: { 200: wire.TrustPage },
+    shows: (trust, context) => wire.withService(trust as { issuer: string }, context),
   }),
   route({
     method: 'get',
@@ -281,6 +291,7 @@ export const trustRoutes = [
     answers: { 200: wire.Trust },
     refusals: ['NOT_FOUND'],
     named: by('credential'),
+    render: shownWithService.render,
   }),
   route({
     method: 'patch',
@@ -295,6 +306,7 @@ export const trustRoutes = [
     answers: { 200: wire.Trust },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
     named: by('credential'),
+    ...shownWithService,
     async prepare({ body }, context) {
       const { name = null, issuer, audiences, claims, ttlSeconds, reuse, jwks, ...rest } = body;
       if (issuer !== undefined) mustBeHttps(issuer, context);

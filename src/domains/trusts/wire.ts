@@ -7,6 +7,7 @@ import { utf8 } from '../../crypto/bytes';
 import { exampleId } from '../../db/ids';
 import { parentIdOf } from '../../db/schema';
 import type { IssuerKey } from '../../db/trusts';
+import type { BaseContext } from '../../http/context';
 import {
   Addresses,
   Environments,
@@ -274,6 +275,10 @@ export const Trust = z
       example: 12,
     }),
     last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
+    service: z.string().optional().openapi({
+      description: 'For cloudflare:service-binding: the service that bindings of Workers name.',
+      example: 'secrets-vault-service',
+    }),
   })
   .openapi('Trust');
 export const NewTrust = Trust.extend({
@@ -315,6 +320,10 @@ export const Exchanged = z
 /** Keys as a JWKS document. */
 const jwksOf = (keys: Record<string, IssuerKey> | null) =>
   keys ? { keys: Object.values(keys).map((key) => ({ ...key })) } : null;
+
+/** What a binding to this service names, for a trust of bound Workers. */
+export const withService = <T extends { issuer: string }>(trust: T, { settings }: BaseContext) =>
+  trust.issuer === BINDING ? { ...trust, service: settings.workerName } : trust;
 
 /** A trust in a response. */
 export function trustOut({ row, environments, used }: Shown): z.infer<typeof Trust> {

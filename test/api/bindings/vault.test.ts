@@ -38,6 +38,29 @@ it('bindings: a Worker reads, and the audit log names it', async () => {
   });
 });
 
+it('bindings: a trust of bound Workers tells what bindings name as service, also to a replay', async () => {
+  const o = await newOrg();
+  const headers = { 'Idempotency-Key': 'once' };
+  const make = () =>
+    send('POST', `/api/v1/orgs/${o.id}/trusts`, { token: o.token, body: sent, headers }).then(
+      ({ json }) => json,
+    );
+  const made = await make();
+  expect([made, await make()]).toEqual([made, made]);
+  const read = (await o.get(`/trusts/${made.id}`)).json;
+  const [listed] = (await o.get('/trusts')).json.data;
+  const changed = (await o.patch(`/trusts/${made.id}`, { name: 'other' })).json;
+  for (const shown of [made, read, listed, changed]) expect(shown.service).toBe('secrets-vault-service');
+  expect(made.warning).toContain('deploy Workers');
+  const ordinary = {
+    name: 'ci',
+    issuer: 'https://issuer.example',
+    claims: { sub: 'a' },
+    scopes: ['secrets:read'],
+  };
+  expect((await o.post('/trusts', ordinary)).json).not.toHaveProperty('service');
+});
+
 it('bindings: a trust that is none, of another kind, name or organisation is one refusal', async () => {
   const o = await newOrg();
   const other = await newOrg();

@@ -42,7 +42,7 @@ export default command<Options>({
       repeat: true,
     },
     '--service <name>': {
-      description: "with --worker: the name of the vault's own Worker; default: secrets-vault-service",
+      description: "with --worker: the name of the vault's own Worker; default: what the vault says",
       parse: formed(/^[A-Za-z0-9_-]{1,64}$/, 'the name of a Worker'),
     },
   },

@@ -45,9 +45,13 @@ function bindingOf(worker: string, { issuer, claim }: CreateOptions) {
 }
 
 /** The lines of the Worker's wrangler.toml. */
-function tellBinding({ out }: Context, props: { org: string; trust: string; name: string }): void {
+function tellBinding(
+  { out }: Context,
+  service: string,
+  props: { org: string; trust: string; name: string },
+): void {
   out.success(`Created trust ${props.trust}. Add this binding to the wrangler.toml of the Worker:`);
-  const written = tomlOf({ binding: 'VAULT', service: SERVICE, entrypoint: 'Vault', props });
+  const written = tomlOf({ binding: 'VAULT', service, entrypoint: 'Vault', props });
   for (const line of written.trimEnd().split('\n')) out.line(line);
   out.note('In the directory of the Worker, svc init --worker adds it');
 }
@@ -135,7 +139,11 @@ const group: Group = {
         });
         context.out.result(data, () => {
           if (worker !== undefined)
-            return tellBinding(context, { org: org_id, trust: data.id, name: worker });
+            return tellBinding(context, data.service ?? SERVICE, {
+              org: org_id,
+              trust: data.id,
+              name: worker,
+            });
           context.out.success(`Created trust ${data.id}. Set these variables in the job:`);
           for (const line of [`SVC_URL=${context.origin}`, `SVC_ORG_ID=${org_id}`, `SVC_TRUST_ID=${data.id}`])
             context.out.line(line);

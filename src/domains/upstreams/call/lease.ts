@@ -1,10 +1,7 @@
 // The lease of a call, as its Worker keeps it: it goes on only while the gate says so. Times are in
 // milliseconds. Invariant: a call ends by itself once the gate may take its lease to have run out.
 
-/**
- * A lease lasts so long for its Worker: see `leased`. Longer than a round, so that the next answer is in
- * time.
- */
+/** A lease lasts so long for its Worker: longer than a round, so that the next answer is in time. */
 export const LEASE = 7000;
 /**
  * For how long the gate holds a question before it says that the call may go on: the questions of an hour

@@ -30,7 +30,7 @@ const bindingOf = (trust: Trust): string =>
   [
     '[[services]]',
     'binding = "VAULT"',
-    'service = "secrets-vault-service"',
+    `service = "${trust.service ?? 'secrets-vault-service'}"`,
     'entrypoint = "Vault"',
     `props = { org = "${org.value}", trust = "${trust.id}", name = "${nameIn(trust)}" }`,
   ].join('\n');
