@@ -92,18 +92,17 @@ function containing(
   after: string,
   most: number,
 ): ReturnType<SecretQueries['containing']> {
-  const range = rangeOf(environment, '', after);
-  const names = namesFrom('', after);
-  const found = sql
-    .exec<Named & Record<string, string>>(
-      `select key name, id from (select key, id ${names} limit ?) where instr(lower(key), ?) > 0`,
-      ...[...range, most, text],
+  // One pass, since rows that a statement reads are billed.
+  const { count, last, found } = sql
+    .exec<{ count: number; last: string | null; found: string }>(
+      `select count(*) count, max(key) last, json_group_array(json_object('name', key, 'id', id) order by key) filter (where instr(lower(key), ?) > 0) found
+        from (select key, id ${namesFrom('', after)} limit ?)`,
+      text,
+      ...rangeOf(environment, '', after),
+      most,
     )
-    .toArray();
-  const [last] = sql
-    .exec<{ key: string }>(`select key ${names} limit 1 offset ?`, ...range, most - 1)
-    .toArray();
-  return { found, last: last?.key ?? null };
+    .one();
+  return { found: JSON.parse(found), last: count === most ? last : null };
 }
 
 /** @param edits how often a secret's row was written */
