@@ -7,9 +7,9 @@ import { WINDOW } from '../limits/rate-limit';
 import { backlogs } from './backlog';
 
 /**
- * A gate starts. If a task lacks its row, or retention, which runs every hour for ever, its time, the schedule
- * has lost times. Then all tasks are due: each finds out itself whether there is something to do, and when to
- * run next.
+ * A gate starts. If a task lacks its row, or retention, which runs every hour for ever, its time, the
+ * schedule has lost times. Then all tasks are due: each finds out itself whether there is something to do,
+ * and when to run next.
  */
 export function mendSchedule(core: Core): void {
   const { meta, schedule } = core;
