@@ -277,7 +277,7 @@ async function remove(task) {
       message: `Only ${first.id} is in use. ${nothingToDo(task)}`,
     };
   // The service may have wrapped them under another key with this id.
-  const closed = await closedKeys(await wrapsOf(task), [first], task.file);
+  const [closed] = await closedKeys(await wrapsOf(task), [first], task.file);
   if (closed) throw new ExpectedError(`${closed}; nothing was removed`);
   if (task.remote) {
     await putKeys(task, [first]);
@@ -303,7 +303,8 @@ async function status(task) {
   const under = await counts(task);
   const [first, ...old] = task.keys;
   const left = others(under, first.id);
-  const problem = absentKeys(task, under) ?? (await closedKeys(await wrapsOf(task), task.keys, task.file));
+  const [closed] = await closedKeys(await wrapsOf(task), task.keys, task.file);
+  const problem = absentKeys(task, under) ?? closed;
   if (problem) process.exitCode = 1;
   const next = problem
     ? null

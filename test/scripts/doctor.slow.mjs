@@ -266,13 +266,14 @@ describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
       'DB',
       'GATE',
       'REPLICA',
-      'REPLICA',
       'THROTTLE',
       'DEVICE_LOGIN',
       'ISSUER_KEYS',
+      'DOMAIN_OWNER',
       'METRICS',
       'QUEUE',
       'ASSETS',
+      'DNS_OVER_HTTPS_URL',
       'ALLOW_PRIVATE_TARGETS',
       'PLATFORM_BASE_URLS',
       'COMMIT',
@@ -352,13 +353,15 @@ describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
 
   it('knows each binding that the code uses', () => {
     const needed = neededBindings(fs.readFileSync(path.join(project, 'src/env.ts'), 'utf8'));
-    assert.deepEqual(needed.map(({ name }) => name).slice(0, 9), [
+    assert.deepEqual(needed.map(({ name }) => name).slice(0, 11), [
       'DB',
       'GATE',
       'REPLICA',
       'THROTTLE',
       'DEVICE_LOGIN',
       'ISSUER_KEYS',
+      'DOMAIN_OWNER',
+      'METRICS',
       'QUEUE',
       'ASSETS',
       'MASTER_KEYS',

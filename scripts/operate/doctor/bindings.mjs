@@ -5,13 +5,15 @@
 const OPTIONAL = new Set(['METRICS_TOKEN', 'SAML']);
 
 /**
- * The members of `Env`.
+ * The members of `Env` that every deployment has.
  * @param {string} source src/env.ts
  * @returns {{ name: string, type: string }[]}
  */
 export function neededBindings(source) {
   const body = /export interface Env \{([\s\S]*?)\n\}/.exec(source)?.[1] ?? '';
-  return [...body.matchAll(/^ {2}(\w+)\??: (.+);$/gm)].map(([, name, type]) => ({ name, type }));
+  return [...body.matchAll(/^ {2}(\w+)\??: (.+);$/gm)]
+    .map(([, name, type]) => ({ name, type }))
+    .filter(({ name }) => !OPTIONAL.has(name));
 }
 
 /**
@@ -38,7 +40,6 @@ export function lackingBindings(config, needed) {
     ],
   ];
   const lacking = needed.flatMap(({ name, type }) => {
-    if (OPTIONAL.has(name)) return [];
     const [, where, has] = places.find(([pattern]) => pattern.test(type)) ?? [];
     if (!where) return [`${name}, of a kind that this check does not know (${type})`];
     return has.has(name) ? [] : [`${name} in ${where}`];

@@ -26,15 +26,7 @@ import { service } from './running-service.mjs';
 import '../../shared/temporary-files.mjs';
 import { knownMigrations } from '../../shared/migrations.mjs';
 import { root } from '../../shared/wrangler.mjs';
-import {
-  closedKeys,
-  DEPLOYMENT_KEY_MISSING,
-  goneOf,
-  keysIn,
-  lostOrgs,
-  lostRows,
-  missingKeys,
-} from '../vault/check-keys.mjs';
+import { closedKeys, DEPLOYMENT_KEY_MISSING, goneOf, keysIn, lacksOf } from '../vault/check-keys.mjs';
 import { deployed as deployedRows, rowsOf } from '../vault/every-row.mjs';
 import { incompleteness } from '../vault/schema.mjs';
 import { readSettings } from '../vault/settings.mjs';
@@ -326,35 +318,44 @@ function idsOf(rows) {
  */
 async function keys(text, { wraps, orgs, rowless = [], gone = [], wrappedOrgs = [] }, source) {
   const rows = [...wraps, ...wrappedOrgs];
-  const missing =
+  const problems =
     wraps.length === 0 && wrappedOrgs.length > 0
-      ? DEPLOYMENT_KEY_MISSING
-      : (missingKeys({ wraps, orgs }) ?? lostRows(rowless) ?? lostOrgs(gone));
+      ? [DEPLOYMENT_KEY_MISSING]
+      : lacksOf({ wraps, orgs, rowless, gone });
   if (rows.length === 0 && orgs.length === 0)
     return report('keys', 'ok', 'the vault is empty: its keys are created with the first organisation');
-  if (missing) return report('keys', 'fail', `${missing}.`);
-  if (!text)
-    return report(
-      'keys',
-      'fail',
-      `${source}: not usable, so nothing can be decrypted; the vault needs the keys named ${idsOf(rows)}.`,
+  if (text) problems.push(...(await closedBy(text, { wraps, orgs }, wrappedOrgs, source)));
+  else if (rows.length > 0)
+    problems.push(
+      `${source}: not usable, so nothing can be decrypted; the vault needs the keys named ${idsOf(rows)}`,
     );
-  const masters = parseMasterKeys(text) ?? [];
-  const lacking = [...new Set(wrappedOrgs.map(({ master_id: id }) => id))].filter(
-    (id) => !masters.some((master) => master.id === id),
-  );
-  const closed =
-    (await closedKeys({ wraps, orgs }, masters, source)) ??
-    (lacking.length > 0
-      ? `${source} lacks ${lacking.join(', ')}, which wraps keys of organisations: add it after the current one`
-      : undefined);
-  if (closed) return report('keys', 'fail', `${closed}.`);
+  for (const problem of problems) report('keys', 'fail', `${problem}.`);
+  if (problems.length > 0) return;
   const many = wraps.length === 1 ? 'key decrypts' : 'keys decrypt';
   report(
     'keys',
     'ok',
     `${wraps.length} wrapped ${many}${wrappedOrgs.length ? ', and the others are wrapped under known keys' : ''} (${idsOf(rows)})`,
   );
+}
+
+/**
+ * What the master keys do not open.
+ * @param {string} text @param {import('../vault/check-keys.mjs').VaultKeys} vault @param {{ master_id: string
+ *   }[]} wrappedOrgs @param {string} source
+ */
+async function closedBy(text, vault, wrappedOrgs, source) {
+  const masters = parseMasterKeys(text) ?? [];
+  const lacking = [...new Set(wrappedOrgs.map(({ master_id: id }) => id))].filter(
+    (id) => !masters.some((master) => master.id === id),
+  );
+  const closed = await closedKeys(vault, masters, source);
+  return lacking.length > 0
+    ? [
+        ...closed,
+        `${source} lacks ${lacking.join(', ')}, which wraps keys of organisations: add it after the current one`,
+      ]
+    : closed;
 }
 
 /** @param {string | undefined} lacks */

@@ -41,7 +41,7 @@ export function keysIn(db) {
 const ROWLESS = 'SELECT org_id AS id FROM org_keys WHERE org_id NOT IN (SELECT id FROM orgs) ORDER BY 1';
 
 /** Which organisations have lost their row. @param {string[]} rowless */
-export const lostRows = (rowless) =>
+const lostRows = (rowless) =>
   rowless.length > 0
     ? `${rowless.length} ${rowless.length === 1 ? 'organisation has' : 'organisations have'} a key and no row in the table orgs (${some(rowless)}): if you did not delete them, npm run restore -- --adopt --only ORG --reason TEXT has the gate of each write its row back; if you did, delete their rows of org_keys`
     : undefined;
@@ -57,7 +57,7 @@ export function goneOf(db, ids) {
 }
 
 /** Of which organisations only a gate is left. @param {string[]} gone */
-export const lostOrgs = (gone) =>
+const lostOrgs = (gone) =>
   gone.length > 0
     ? `the database has lost ${gone.length === 1 ? 'an organisation' : `${gone.length} organisations`} with row and key (${some(gone)}), and the gates beside it have them: if it is the database of another vault, put the right one back; otherwise see "Organisations that the database lost" in docs/operations/backup-and-restore.md`
     : undefined;
@@ -68,31 +68,45 @@ const some = (/** @type {string[]} */ ids) =>
 export const DEPLOYMENT_KEY_MISSING =
   'the deployment key is missing, so no credential is accepted: put its row back from a backup, as docs/operations/keys.md says under "A missing deployment key"';
 
-/** What is missing from the database itself. @param {VaultKeys} keys @returns {string | undefined} */
-export function missingKeys({ wraps, orgs }) {
+/** @param {(string | undefined)[]} problems @returns {string[]} */
+const only = (problems) => problems.filter((problem) => problem !== undefined);
+
+/** What is missing from the database itself. @param {VaultState} vault @returns {string[]} */
+export function lacksOf({ wraps, orgs, rowless = [], gone = [] }) {
   const owners = new Set(wraps.map(({ owner }) => owner));
   const unkeyed = orgs.filter((id) => !owners.has(id));
-  if (!owners.has('deployment') && (orgs.length > 0 || owners.size > 0)) return DEPLOYMENT_KEY_MISSING;
-  if (unkeyed.length > 0)
-    return `the keys of ${unkeyed.length} of ${orgs.length} organisations are missing (${some(unkeyed)}), so nothing of theirs can be decrypted: put the rows of org_keys back from a backup, as docs/operations/keys.md says`;
+  return only([
+    !owners.has('deployment') && (orgs.length > 0 || owners.size > 0) ? DEPLOYMENT_KEY_MISSING : undefined,
+    unkeyed.length > 0
+      ? `the keys of ${unkeyed.length} of ${orgs.length} organisations are missing (${some(unkeyed)}), so nothing of theirs can be decrypted: put the rows of org_keys back from a backup, as docs/operations/keys.md says`
+      : undefined,
+    lostRows(rowless),
+    lostOrgs(gone),
+  ]);
 }
 
 /**
  * What the master keys do not open.
  * @param {VaultKeys} keys @param {import('./master-keys.mjs').MasterKey[]} masters @param {string} source
- * @returns {Promise<string | undefined>}
+ * @returns {Promise<string[]>}
  */
 export async function closedKeys({ wraps }, masters, source) {
   const { missing, undecryptable, exchanged } = await checkWraps(masters, wraps);
-  if (missing.length > 0)
-    return `${source} lacks ${missing.join(', ')}, which wraps keys of this vault: add it after the current one (it may be in RETIRED_MASTER_KEYS)`;
-  if (exchanged.length > 0)
-    return `the keys of organisations were exchanged in org_keys: the row of ${exchanged
-      .slice(0, 3)
-      .map(({ org, has }) => `${harmless(org)} has the key of ${harmless(has)}`)
-      .join(', that of ')}: see "Keys that were exchanged" in docs/operations/keys.md`;
-  if (undecryptable.length > 0)
-    return `${undecryptable.length} of ${wraps.length} wrapped keys do not decrypt, the first belonging to ${undecryptable[0]?.owner}: ${source} has another key with the id ${undecryptable[0]?.master_id}, or the row was altered; restore the right MASTER_KEYS, or the row from a backup`;
+  const closed = undecryptable.filter(({ owner }) => !exchanged.some(({ org }) => org === owner));
+  return only([
+    missing.length > 0
+      ? `${source} lacks ${missing.join(', ')}, which wraps keys of this vault: add it after the current one (it may be in RETIRED_MASTER_KEYS)`
+      : undefined,
+    exchanged.length > 0
+      ? `the keys of organisations were exchanged in org_keys: the row of ${exchanged
+          .slice(0, 3)
+          .map(({ org, has }) => `${harmless(org)} has the key of ${harmless(has)}`)
+          .join(', that of ')}: see "Keys that were exchanged" in docs/operations/keys.md`
+      : undefined,
+    closed.length > 0
+      ? `${closed.length} of ${wraps.length} wrapped keys do not decrypt, the first belonging to ${closed[0]?.owner}: ${source} has another key with the id ${closed[0]?.master_id}, or the row was altered; restore the right MASTER_KEYS, or the row from a backup`
+      : undefined,
+  ]);
 }
 
 /** The master keys on this machine; undefined if there are none that can be read. @param {boolean} remote */
@@ -145,12 +159,13 @@ export async function requireOpenKeys(db, remote, except) {
   const closed = await closedOrgs(keys, masters);
   const own = keys.wraps.filter(({ owner }) => owner === 'deployment');
   const isOpen =
-    own.length === 1 && !(masters && (await closedKeys({ wraps: own, orgs: [] }, masters, 'MASTER_KEYS')));
+    own.length === 1 &&
+    (!masters || (await closedKeys({ wraps: own, orgs: [] }, masters, 'MASTER_KEYS')).length === 0);
   const isReadable =
     isOpen && !(keys.orgs.length > 0 && keys.orgs.every((id) => closed.some(({ org }) => org === id)));
   const problem = isReadable
     ? undefined
-    : (missingKeys(keys) ?? (masters && (await closedKeys(keys, masters, 'MASTER_KEYS'))));
+    : [...lacksOf(keys), ...(masters ? await closedKeys(keys, masters, 'MASTER_KEYS') : [])].at(0);
   if (problem) throw new ExpectedError(`No backup was made, because it could not be decrypted: ${problem}.`);
   return { closed, isChecked: masters !== undefined };
 }
