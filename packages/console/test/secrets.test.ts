@@ -372,7 +372,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await page.getByRole('checkbox', { name: 'Select edit/C' }).click({ modifiers: ['Shift'] });
     const bar = page.getByRole('region', { name: 'Selection' });
     await bar.getByRole('button', { name: 'Edit' }).click();
-    const { data } = await api('GET', '/secrets?prefix=edit/B');
+    const { data } = await api('GET', '/secrets?prefix=edit/B&sort=name');
     await api('PATCH', `/secrets/${data[0].id}`, { description: 'by somebody else' });
     const dialog = page.getByRole('dialog', { name: 'Edit 3 secrets in production' });
     await dialog.getByLabel('Add or replace tags').fill('team: core');
