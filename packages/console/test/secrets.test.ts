@@ -205,6 +205,8 @@ describe.skipIf(!executablePath)('console: secrets', () => {
       await affected.getByRole('link', { name: 'billing worker' }).waitFor();
       await affected.getByText('Made by Ann (ann@example.com)').waitFor();
     }
+    await go(`/secrets/${id}`, 'NEEDED');
+    await page.getByRole('img', { name: '1 read in 30 days' }).waitFor();
     expectQuiet(ann);
   });
 
