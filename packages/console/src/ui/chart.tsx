@@ -50,7 +50,8 @@ const moments = formatOf({
   minute: '2-digit',
 });
 
-/** A label that begins later would be cut off. */
+/** A label that begins later than this share is only shown where there is room, and later than the other never. */
+const LATE = 0.87;
 const LAST = 0.92;
 
 /** Round local times between two times, with their labels. */
@@ -175,7 +176,11 @@ export function Bars({ bars, to, label, wordsOf, hint, onRange }: BarsProps) {
       </svg>
       <div class="chart-times small dim" aria-hidden="true">
         {labelsOf(from, to).map(({ time, label }) => (
-          <span key={time} style={{ left: `${((time - from) / (to - from)) * 100}%` }}>
+          <span
+            key={time}
+            class={time > from + LATE * (to - from) ? 'late' : undefined}
+            style={{ left: `${((time - from) / (to - from)) * 100}%` }}
+          >
             {label}
           </span>
         ))}
