@@ -1,5 +1,5 @@
-// The frame around every page: side navigation (a rail of icons on tablets, a drawer on phones), top bar, and command palette. Invariant:
-// the first stop of the Tab key is a link that skips the navigation.
+// The frame around every page: side navigation (a rail of icons on tablets, a drawer on phones), top bar, and
+// command palette. Invariant: the first stop of the Tab key is a link that skips the navigation.
 import {
   Fingerprint,
   Keyboard,

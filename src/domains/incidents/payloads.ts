@@ -78,7 +78,9 @@ export interface SecretsPart {
   next: string | null;
 }
 
-/** The current name and state of a secret. Name and environment are null for a caller that may not list it. */
+/**
+ * The current name and state of a secret. Name and environment are null for a caller that may not list it.
+ */
 export interface NamedSecret {
   id: string;
   name: string | null;

@@ -50,7 +50,7 @@ const moments = formatOf({
   minute: '2-digit',
 });
 
-/** A label that begins later than this share is only shown where there is room, and later than the other never. */
+/** A label that begins after the first share is shown where there is room, and after the second one never. */
 const LATE = 0.87;
 const LAST = 0.92;
 
