@@ -1,5 +1,5 @@
-// The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant:
-// the first stop of the Tab key is a link that skips the navigation.
+// The frame around every page: side navigation (a rail of icons on tablets, a drawer on phones), top bar, and
+// command palette. Invariant: the first stop of the Tab key is a link that skips the navigation.
 import {
   Fingerprint,
   Keyboard,
@@ -44,7 +44,7 @@ function Entry({ page, onGo }: { page: PageEntry; onGo: () => void }) {
   const { icon: Icon } = page;
   return (
     <li>
-      <Link href={page.path} aria-current={isHere ? 'page' : undefined} onClick={onGo}>
+      <Link href={page.path} title={page.label} aria-current={isHere ? 'page' : undefined} onClick={onGo}>
         <Icon size={17} aria-hidden="true" />
         <span class="grow">{page.label}</span>
         {page.badge && <page.badge />}

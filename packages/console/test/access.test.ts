@@ -161,6 +161,8 @@ describe.skipIf(!executablePath)('console: access', () => {
       headers: { Authorization: `Bearer ${key.token}` },
     });
     const asked = new Set<string>();
+    // The page before follows what was done.
+    await page.goto('about:blank');
     page.on('request', (request) => {
       const { pathname } = new URL(request.url());
       if (pathname.includes('/api/v1/') && !pathname.endsWith('/events/stream')) asked.add(pathname);

@@ -183,4 +183,24 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
       ann.said.length = 0;
     },
   );
+
+  it('a tablet has the navigation as icons with names, and lists as tables of the columns that fit', async () => {
+    const { page, go, api } = ann;
+    await api('POST', '/secrets', { name: 'ON_TABLET', type: 'password', value: 'x' });
+    const before = page.viewportSize();
+    await page.setViewportSize({ width: 768, height: 1024 });
+    await go('/secrets', 'Secrets');
+    const table = page.getByRole('table', { name: 'Secrets of production' });
+    await table.getByRole('columnheader', { name: 'Changed' }).waitFor();
+    await table.getByRole('cell', { name: 'active', exact: true }).first().waitFor();
+    expect(await table.getByRole('columnheader', { name: 'Version' }).count()).toBe(0);
+    const link = page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: /^Audit log/ });
+    const box = await link.boundingBox();
+    expect(box?.width).toBeLessThan(70);
+    expect(box?.height).toBeGreaterThanOrEqual(44);
+    await link.click();
+    await page.waitForSelector('h1:text-is("Audit log")');
+    if (before) await page.setViewportSize(before);
+    expectQuiet(ann);
+  });
 });

@@ -35,6 +35,53 @@ describe.skipIf(!executablePath)('console: governance', () => {
     expectQuiet(ann);
   });
 
+  it('a disabled policy, a disabled log stream and a closed incident come back from their message', async () => {
+    const { page, go, api } = ann;
+    const policy = await api('POST', '/policies', {
+      name: 'Undone policy',
+      kind: 'naming',
+      config: { pattern: '^[a-zA-Z_]+$' },
+    });
+    const stream = await api('POST', '/log-streams', {
+      name: 'Undone stream',
+      kind: 'https',
+      config: { url: 'https://siem.example.com/audit' },
+    });
+    const key = await api('POST', '/api-keys', { name: 'undone', scopes: ['secrets:read'] });
+    const { incident_id } = await api('POST', `/credentials/${key.id}/contain`, {});
+    const cases: [string, string, string, string, string, unknown][] = [
+      [`/policies/${policy.id}`, 'Disable', 'Disable policy', 'Undone policy disabled', 'enabled', true],
+      [`/log-streams/${stream.id}`, 'Disable', 'Disable log stream', 'Log stream disabled', 'enabled', true],
+      [
+        `/incident/report/${incident_id}`,
+        'Close incident…',
+        'Close incident',
+        'Incident closed',
+        'status',
+        'open',
+      ],
+    ];
+    for (const [at, begin, confirm, message, field, before] of cases) {
+      const state = async () => (await api('GET', at.replace('incident/report', 'incidents')))[field];
+      await go(at);
+      const button = page.getByRole('button', { name: begin, exact: true });
+      const menu = page.getByRole('button', { name: 'More actions' });
+      await button.or(menu).first().waitFor();
+      if (await button.isVisible()) await button.click();
+      else {
+        await menu.click();
+        await page.getByRole('menuitem', { name: begin }).click();
+      }
+      await page.getByRole('dialog').getByRole('button', { name: confirm }).click();
+      const toast = page.locator('.toast').filter({ hasText: message });
+      await toast.getByRole('button', { name: 'Undo' }).waitFor();
+      expect(await state()).not.toBe(before);
+      await toast.getByRole('button', { name: 'Undo' }).click();
+      await expect.poll(state).toBe(before);
+    }
+    expectQuiet(ann);
+  });
+
   it('an error about a pattern is shown at its field, and no input is lost', async () => {
     const { page, go } = ann;
     await go('/policies', 'Policies');

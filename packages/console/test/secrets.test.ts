@@ -212,6 +212,8 @@ describe.skipIf(!executablePath)('console: secrets', () => {
       await affected.getByRole('link', { name: 'billing worker' }).waitFor();
       await affected.getByText('Made by Ann (ann@example.com)').waitFor();
     }
+    await go(`/secrets/${id}`, 'NEEDED');
+    await page.getByRole('img', { name: '1 read in 30 days' }).waitFor();
     expectQuiet(ann);
   });
 
@@ -379,7 +381,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await page.getByRole('checkbox', { name: 'Select edit/C' }).click({ modifiers: ['Shift'] });
     const bar = page.getByRole('region', { name: 'Selection' });
     await bar.getByRole('button', { name: 'Edit' }).click();
-    const { data } = await api('GET', '/secrets?prefix=edit/B');
+    const { data } = await api('GET', '/secrets?prefix=edit/B&sort=name');
     await api('PATCH', `/secrets/${data[0].id}`, { description: 'by somebody else' });
     const dialog = page.getByRole('dialog', { name: 'Edit 3 secrets in production' });
     await dialog.getByLabel('Add or replace tags').fill('team: core');

@@ -1,6 +1,6 @@
-// Charts as SVG, from numbers that the service has counted: bars over time, strips and mosaics. They scale
-// with their width, and their colours follow the scheme. Invariant: a chart says in words what it shows, for
-// screen readers.
+// Charts as SVG, from numbers that the service has counted: bars over time, strips, mosaics and lines. They
+// scale with their width, and their colours follow the scheme. Invariant: a chart says in words what it
+// shows, for screen readers.
 import { useRef, useState } from 'preact/hooks';
 import type { Bar } from '../histogram';
 import './chart.css';
@@ -50,7 +50,8 @@ const moments = formatOf({
   minute: '2-digit',
 });
 
-/** A label that begins later would be cut off. */
+/** A label that begins after the first share is shown where there is room, and after the second one never. */
+const LATE = 0.87;
 const LAST = 0.92;
 
 /** Round local times between two times, with their labels. */
@@ -64,7 +65,8 @@ function labelsOf(from: number, to: number): { time: number; label: string }[] {
     time < from + LAST * (to - from);
     time += apart
   )
-    labels.push({ time, label: format.format(time) });
+    // Midnight begins a day.
+    labels.push({ time, label: ((time - offset) % DAY === 0 && apart < DAY ? dates : format).format(time) });
   return labels;
 }
 
@@ -174,7 +176,11 @@ export function Bars({ bars, to, label, wordsOf, hint, onRange }: BarsProps) {
       </svg>
       <div class="chart-times small dim" aria-hidden="true">
         {labelsOf(from, to).map(({ time, label }) => (
-          <span key={time} style={{ left: `${((time - from) / (to - from)) * 100}%` }}>
+          <span
+            key={time}
+            class={time > from + LATE * (to - from) ? 'late' : undefined}
+            style={{ left: `${((time - from) / (to - from)) * 100}%` }}
+          >
             {label}
           </span>
         ))}
@@ -238,6 +244,25 @@ export function Mosaic({ all, bold, label }: { all: number; bold: number; label:
     >
       <path class="square-bold" d={squaresOf(0, filled)} />
       <path class="square-faint" d={squaresOf(filled, squares)} />
+    </svg>
+  );
+}
+
+/** A line of numbers over time, in the height of a text. */
+export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
+  const most = Math.max(1, ...values);
+  const apart = WIDTH / Math.max(1, values.length - 1);
+  const points = values.map((value, at) => `${at * apart},${HEIGHT - (value / most) * (HEIGHT - LEAST)}`);
+  return (
+    <svg
+      class="sparkline"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+    >
+      <title>{label}</title>
+      <polyline points={points.join(' ')} vector-effect="non-scaling-stroke" />
     </svg>
   );
 }

@@ -1,6 +1,6 @@
 // Tables. Only visible rows are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of
 // ten. Invariants: a row is a link or a button, so it is reachable with the keyboard; on a phone a row
-// becomes a card with the same cells.
+// becomes a card with the same cells, and on a tablet too where the table has no room.
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -12,8 +12,10 @@ export interface Column<Row> {
   /** In the syntax of grid-template-columns. */
   width: string;
   cell: (row: Row) => ComponentChildren;
-  /** Hidden on narrow screens. */
+  /** Hidden on phones. */
   wide?: boolean;
+  /** Left out on tablets, so that the other columns have room. */
+  roomy?: boolean;
 }
 
 /** The first cell of a row: its name, and on phones the content of hidden columns below it. */
@@ -95,13 +97,39 @@ function ChooseAll<Row>({ rows, choosing }: { rows: Row[]; choosing: Choosing<Ro
   );
 }
 
+/** The room for columns on a tablet, in rem: 768 px without the rail and the padding of page and row. */
+const ROOM = 38.75;
+const GAP = 1;
+/** What the boxes that select, and the actions of a row, take. */
+const CHOICE = 1.1;
+const ACTIONS = 2.75;
+
+/** The least width of a column, in rem. */
+const leastOf = (width: string): number => Number(/[\d.]+(?=rem)/.exec(width)?.[0] ?? 8);
+
+/** The template of the columns, and that of a tablet, or null if there is no room for them. */
+function templatesOf<Row>(columns: Column<Row>[], hasChoice: boolean, hasActions: boolean) {
+  const widthsOf = (shown: Column<Row>[]) => [
+    ...(hasChoice ? [`${CHOICE}rem`] : []),
+    ...shown.map(({ width }) => width),
+    ...(hasActions ? [`${ACTIONS}rem`] : []),
+  ];
+  const widths = widthsOf(columns.filter(({ roomy }) => !roomy));
+  const needed = widths.reduce((sum, width) => sum + leastOf(width), GAP * (widths.length - 1));
+  return { all: widthsOf(columns).join(' '), tablet: needed > ROOM ? null : widths.join(' ') };
+}
+
+/** The class of a cell by where its column is hidden. */
+const classOf = ({ wide, roomy }: { wide?: boolean; roomy?: boolean }): string | undefined =>
+  [wide && 'wide', roomy && 'roomy'].filter(Boolean).join(' ') || undefined;
+
 type HeadProps<Row> = Pick<TableProps<Row>, 'rows' | 'columns' | 'actions' | 'choosing'>;
 
 const Head = <Row,>({ rows, columns, actions, choosing }: HeadProps<Row>) => (
   <div class="table-head" role="row" aria-rowindex={1}>
     {choosing && <ChooseAll rows={rows} choosing={choosing} />}
     {columns.map((column) => (
-      <span key={column.label} role="columnheader" class={column.wide ? 'wide' : undefined}>
+      <span key={column.label} role="columnheader" class={classOf(column)}>
         {column.label}
       </span>
     ))}
@@ -135,7 +163,7 @@ function Cells<Row>({ row, columns, hrefOf, actions, choosing, onChoice }: Cells
         </span>
       )}
       {columns.map((column, at) => (
-        <span key={column.label} role="cell" class={column.wide ? 'wide' : undefined}>
+        <span key={column.label} role="cell" class={classOf(column)}>
           {at === 0 && hrefOf ? (
             <Link href={hrefOf(row)} class="row-link">
               {column.cell(row)}
@@ -165,20 +193,20 @@ export function Table<Row>({ label, name = label, rows, keyOf, onEnd, empty, ...
   const table = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => void (table.current && movers.set(table.current, mover)));
   const onChoice = useChoice(rows, choosing);
-  const template = [
-    ...(choosing ? ['1.1rem'] : []),
-    ...columns.map(({ width }) => width),
-    ...(actions ? ['2.75rem'] : []),
-  ].join(' ');
+  const { all, tablet } = templatesOf(columns, choosing !== undefined, actions !== undefined);
   if (!rows.length) return <>{empty}</>;
   return (
     <div
       ref={table}
-      class={choosing ? 'table chooses' : 'table'}
+      class={['table', choosing && 'chooses', tablet && 'fits'].filter(Boolean).join(' ')}
       role="table"
       aria-label={label}
       aria-rowcount={rows.length + 1}
-      style={{ '--columns': template, '--total': `${height}px` }}
+      style={{
+        '--columns': all,
+        ...(tablet && { '--tablet': tablet }),
+        '--total': `${height}px`,
+      }}
     >
       <Head rows={rows} {...cells} />
       <div

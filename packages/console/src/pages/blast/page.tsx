@@ -22,6 +22,12 @@ const SHOWN = 12;
 const STEPS = 200;
 const KINDS: Kind[] = ['api_key', 'agent'];
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const brief = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
 
 /** A place, with the secrets that were read there. */
 function PlaceCard({ place: { environment, reachable, isAtLeast, seen } }: { place: Place }) {
@@ -46,7 +52,7 @@ function PlaceCard({ place: { environment, reachable, isAtLeast, seen } }: { pla
               <Link href={`/secrets/${id}`} class="mono truncate">
                 {name ?? `…${id.slice(-6)}`}
               </Link>{' '}
-              <span class="dim small">{moment.format(time)}</span>
+              <span class="dim small">{brief.format(time)}</span>
             </li>
           ))}
         </ul>

@@ -63,11 +63,12 @@ const columns: Column<Credential>[] = [
     ),
   },
   { label: 'Status', width: '5.5rem', cell: (row) => <CredentialStatus credential={row} /> },
-  { label: 'Risks', width: '12.5rem', wide: true, cell: (row) => <Risks row={row} /> },
+  { label: 'Risks', width: '12rem', wide: true, cell: (row) => <Risks row={row} /> },
   {
     label: 'Scopes',
     width: 'minmax(9rem, 1fr)',
     wide: true,
+    roomy: true,
     cell: ({ scopes }) => (
       <span class="truncate block" title={scopes.join(', ')}>
         {scopesInWords(scopes)}
@@ -78,6 +79,7 @@ const columns: Column<Credential>[] = [
     label: 'Access to',
     width: 'minmax(9rem, 1fr)',
     wide: true,
+    roomy: true,
     cell: (row) => (
       <span class="dim truncate block" title={placeOf(row)}>
         {placeOf(row)}
@@ -85,7 +87,7 @@ const columns: Column<Credential>[] = [
     ),
   },
   { label: 'Last used', width: '8rem', wide: true, cell: ({ lastUsed }) => <Time at={lastUsed} /> },
-  { label: 'Expires', width: '8rem', wide: true, cell: ({ ends }) => <Time at={ends} /> },
+  { label: 'Expires', width: '8rem', wide: true, roomy: true, cell: ({ ends }) => <Time at={ends} /> },
 ];
 
 /** The filters, kept in the address. */

@@ -107,6 +107,7 @@ const columns: Column<Device>[] = [
     label: 'Platform',
     width: '8rem',
     wide: true,
+    roomy: true,
     cell: ({ platform }) => <span class="truncate block">{platform}</span>,
   },
   {
@@ -119,6 +120,7 @@ const columns: Column<Device>[] = [
     label: 'Key',
     width: '6rem',
     wide: true,
+    roomy: true,
     cell: ({ public_key }) => (public_key ? public_key.crv : <span class="dim">None</span>),
   },
   { label: 'Registered', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },

@@ -45,7 +45,7 @@ export default function Webhooks() {
         columns={[
           {
             label: 'URL',
-            width: 'minmax(14rem, 2.2fr)',
+            width: 'minmax(13.5rem, 2.2fr)',
             cell: ({ url, events, description }) => (
               <Lines mono sub={description || eventsInWords(events as '*' | string[])}>
                 {url}
@@ -67,12 +67,14 @@ export default function Webhooks() {
             label: 'Events',
             width: 'minmax(11rem, 1.4fr)',
             wide: true,
+            roomy: true,
             cell: ({ events }) => <span class="dim truncate">{eventsInWords(events as '*' | string[])}</span>,
           },
           {
             label: 'Description',
             width: 'minmax(8rem, 1.4fr)',
             wide: true,
+            roomy: true,
             cell: ({ description }) => <span class="dim truncate">{description}</span>,
           },
           { label: 'Created', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },

@@ -38,7 +38,7 @@ export const MemberStatus = ({ member }: { member: Member }) => (
 const columns: Column<Member>[] = [
   {
     label: 'Name',
-    width: 'minmax(12rem, 2fr)',
+    width: 'minmax(11.5rem, 2fr)',
     cell: ({ name, email }) => (
       <span class="grow">
         <span class="truncate">
@@ -63,6 +63,7 @@ const columns: Column<Member>[] = [
     label: 'Passkeys',
     width: '6rem',
     wide: true,
+    roomy: true,
     cell: ({ passkeys }) => <span class={passkeys ? undefined : 'dim'}>{passkeys || 'None'}</span>,
   },
   {

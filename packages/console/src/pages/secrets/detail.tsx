@@ -21,6 +21,7 @@ import { EditSecret, NewValue, Rotate } from './change';
 import { GrantSecret } from './grant';
 import { Versions } from './history';
 import { Readers } from './readers';
+import { Reads } from './reads';
 import { Due, Schedule } from './rotation';
 import { type Secret, StatusBadge, useSecret } from './secret';
 import { NewLink, Shares } from './shares';
@@ -145,6 +146,7 @@ function Overview({ secret, onEdit, onRotate }: OverviewProps) {
           ['Rotation', <Schedule secret={secret} />],
           secret.rotation && ['New value due', <Time at={secret.rotation.due_at} />],
           ['Expires', <Time at={secret.expires_at} none="Never" />],
+          secret.status !== 'deleted' && allowed('audit:read') ? ['Reads', <Reads id={secret.id} />] : null,
           ['Created', <Time at={secret.created_at} />],
           ['Changed', <Time at={secret.updated_at} />],
           ['ID', <Id id={secret.id} />],

@@ -54,6 +54,7 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
     label: 'Type',
     width: '11.5rem',
     wide: true,
+    roomy: true,
     cell: ({ secret }) => <span class="dim truncate">{secret && nameOfType(secret.type)}</span>,
   },
   {
@@ -65,6 +66,7 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
     label: 'Version',
     width: '5.5rem',
     wide: true,
+    roomy: true,
     cell: ({ secret }) => secret && <span class="dim">{secret.version}</span>,
   },
   {
