@@ -9,6 +9,7 @@ import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { addSync, backdate, findDueNow, runDueTasks } from '../../support/looking';
 import { newPolicy } from '../../support/policies';
+import { newIdp } from '../../support/scim';
 import { newDomain } from '../../support/sso';
 import { DAY, HOUR } from '../../support/time';
 import { newWebhook } from '../../support/webhooks';
@@ -170,6 +171,14 @@ describe('overview: what needs somebody', () => {
     expect((await counts(o)).expiring_credentials).toBe(0);
     faults.clock = START + 5.5 * DAY;
     expect((await counts(o)).expiring_credentials).toBe(1);
+  });
+
+  it('counts a SCIM token before its end', async () => {
+    const o = await newOrg();
+    const { id } = await newIdp(o, { name: 'okta', expires_at: new Date(START + 5 * DAY).toISOString() });
+    await backdate(o, 'credential', id, 30 * DAY);
+    const { data } = (await overview(o)).expiring_credentials;
+    expect(data).toMatchObject([{ id, name: 'okta', kind: 'scim' }]);
   });
 
   it('tells approvals to those who can decide them alone', async () => {

@@ -1,7 +1,7 @@
 // What needs somebody now, by urgency. Each part is what its list shows to the caller, as far as it needs
 // somebody.
 import type { Need } from '../../../auth/actions';
-import { isBrief } from '../../../db/credential-kinds';
+import { isBrief, type LastingKind } from '../../../db/credential-kinds';
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, SecretRow } from '../../../db/schema';
 import { deliveries } from '../../../delivery/gate/deliveries';
@@ -21,6 +21,7 @@ import { actions as integrationActions } from '../../integrations/actions';
 import { integrationOperations } from '../../integrations/gate/operations';
 import { dueOf } from '../../policies/gate/due';
 import { rotations } from '../../policies/gate/due-rotations';
+import { actions as scimActions } from '../../scim/actions';
 import { actions as secretActions } from '../../secrets/actions';
 import { matcherOf, UNFILTERED } from '../../secrets/gate/lists';
 import { actions as domainActions } from '../../sso/actions';
@@ -223,11 +224,17 @@ function* expiringSecrets(call: Call<unknown>): Walk<Part | undefined> {
   return partOf(items);
 }
 
-/** The lists of credentials that last, by kind. A break-glass token has a part of its own. */
-const LISTS: Partial<Record<CredentialRow['kind'], Need>> = {
+/**
+ * The lists of credentials that last, by kind. Trusts do not expire; a break-glass token has a part of its
+ * own.
+ */
+const LISTS: Record<LastingKind, Need | null> = {
   api_key: credentialActions['api_key.list'],
   agent: credentialActions['agent.list'],
   provider: credentialActions['provider_token.list'],
+  trust: null,
+  scim: scimActions['scim_token.list'],
+  break_glass: null,
 };
 
 /** Whether a week, or a day, before its end counts: not for what was made for less than that. */
@@ -238,7 +245,7 @@ const isNearEnd = ({ expires_at, created_at }: CredentialRow, now: number): bool
 function* expiringCredentials(call: Call<unknown>): Walk<Part | undefined> {
   const { core } = call;
   const listings = Object.entries(LISTS).flatMap(([kind, need]) => {
-    const listing = within(call, need, null);
+    const listing = need && within(call, need, null);
     return listing ? [[kind, listing] as const] : [];
   });
   if (!listings.length) return undefined;

@@ -117,7 +117,7 @@ export const PARTS: PartOf[] = [
     title: 'Credentials near their end',
     all: '/credentials',
     when: 'expires',
-    at: ({ id }) => `/credentials/${id}`,
+    at: ({ id, kind }) => (kind === 'scim' ? '/sso' : `/credentials/${id}`),
     act: 'Renew',
   },
   {
