@@ -1,7 +1,16 @@
 // Queue messages. Invariant: they contain ids and kinds, never a value or a token.
 
 /** Jobs that a gate requests from the Worker, because they need keys that gates do not have. */
-export type JobName = 'rotate' | 'checkpoint' | 'deliver' | 'notify' | 'sync' | 'log_stream' | 'domains';
+export const jobNames = [
+  'rotate',
+  'checkpoint',
+  'deliver',
+  'notify',
+  'sync',
+  'log_stream',
+  'domains',
+] as const;
+export type JobName = (typeof jobNames)[number];
 
 export type QueueMessage =
   | { kind: 'probe'; id: string }

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Action, fullNeed } from '../../src/auth/actions';
 import { rowKinds } from '../../src/db/rows';
-import { actions, domains, examples, operations, routes, tags } from '../../src/domains';
+import { actions, domains, examples, jobs, operations, routes, tags } from '../../src/domains';
+import { jobNames } from '../../src/gate/queue-messages';
 
 const twice = (names: readonly string[]) => names.filter((name, at) => names.indexOf(name) !== at);
 
@@ -17,6 +18,10 @@ describe('domains', () => {
 
   it('own each kind of row once', () => {
     expect(domains.flatMap(({ rows }) => rows).sort()).toEqual(rowKinds().sort());
+  });
+
+  it('declare every job that a gate requests', () => {
+    expect(Object.keys(jobs).sort()).toEqual([...jobNames].sort());
   });
 
   it('declare each route with an action, its operation and a described tag', () => {
