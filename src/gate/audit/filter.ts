@@ -1,5 +1,6 @@
 // Which audit entries a filter finds, in the gate's table and in a list. Pure. Invariant: both ways find the
-// same entries.
+// same entries. A caller limited to some environments or names sees entries of its own in part alone
+// (domains/audit/view.ts), so a filter compares only what such a caller sees.
 import { type Entry, secretsIn } from './entry';
 
 export interface Filter {
