@@ -25,7 +25,7 @@ import {
   TERM,
 } from '../gate/replicas/messages';
 import type { Ask, Reply } from '../gate/request/call';
-import { linksOf } from '../gate/rows/lineage';
+import { linksOf } from '../gate/rows/ends-with-parent';
 import { createReplicaCore, fetchingCore } from '../replica/core';
 import { createEntries, type Entries, MOST_WAITING, type Noted, noting } from '../replica/entries';
 import { createFollowing, type Following } from '../replica/following';

@@ -15,7 +15,7 @@ import { grantRows, memberOf } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
 import { actingMember, actingMembers, hasMemberEnded } from '../identity/members';
 import { MOST_ENVIRONMENTS } from '../request/target';
-import { lineageOf } from '../rows/lineage';
+import { lineageOf } from '../rows/ends-with-parent';
 import { granters, isBroughtByProvider, tiesOf } from './ties';
 
 /** Whether a member is an approver of a policy. */

@@ -6,7 +6,7 @@ import type { Caller } from '../../auth/authorize';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
 import type { Doer } from '../request/plan';
-import { lineageOf } from '../rows/lineage';
+import { lineageOf } from '../rows/ends-with-parent';
 
 /** An agent that is known by the members accountable for it alone. */
 export const agentOf = (accountable: readonly string[]): Doer => ({

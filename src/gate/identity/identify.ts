@@ -23,7 +23,7 @@ import type { Core } from '../core';
 import { type Allowance, allowancesOf, WINDOW } from '../limits/rate-limit';
 import { part } from '../part';
 import type { Ask, Bound, SsoIdentity } from '../request/call';
-import { lineageOf } from '../rows/lineage';
+import { lineageOf } from '../rows/ends-with-parent';
 import { callerOf, memberOf } from './caller';
 import { formerSessions } from './former-sessions';
 import { endOf, isEndedByPanic } from './lifetime';

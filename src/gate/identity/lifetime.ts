@@ -1,12 +1,13 @@
-// Which credentials and grants are alive, and how many. Invariant: a credential whose ancestor, member,
-// passkey, device or connection is gone has ended, and so has one that a panic or single sign-on ended.
+// Which credentials and grants are alive, and how many. Invariant: a credential whose member, passkey, device
+// or connection is gone has ended, and so has one that a panic or single sign-on ended. With which other
+// credentials it ends: rows/ends-with-parent.ts.
 
 import { ended, type Lifetime } from '../../auth/authorize';
 import { credentialKinds } from '../../db/credential-kinds';
 import { type CredentialRow, type DeviceRow, type GrantRow, type OrgRow, parentIdOf } from '../../db/schema';
 import type { Refusal } from '../../errors';
 import type { Core } from '../core';
-import { lineageOf } from '../rows/lineage';
+import { lineageOf } from '../rows/ends-with-parent';
 import { bound } from './device-bound';
 import { actingMember, hasMemberEnded } from './members';
 import { hasSessionEnded } from './sso';

@@ -4,7 +4,7 @@
 import { idStart } from '../../db/ids';
 import type { Core } from '../core';
 import { part } from '../part';
-import { linksOf } from '../rows/lineage';
+import { linksOf } from '../rows/ends-with-parent';
 
 export interface Use {
   at: number;

@@ -9,7 +9,7 @@ import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import { part } from '../part';
 import type { RateLimitState } from '../request/call';
-import { linksOf } from '../rows/lineage';
+import { linksOf } from '../rows/ends-with-parent';
 
 export const WINDOW = 60_000;
 /** The assumed difference between two clocks. */

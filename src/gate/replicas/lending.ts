@@ -7,7 +7,7 @@ import type { Region } from '../../db/regions';
 import type { Core } from '../core';
 import { type Allowance, allowancesOf, rateLimit } from '../limits/rate-limit';
 import { part } from '../part';
-import { lineageOf } from '../rows/lineage';
+import { lineageOf } from '../rows/ends-with-parent';
 import { CLOCKS } from './leases';
 import { type Lent, TERM } from './messages';
 

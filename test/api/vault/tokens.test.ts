@@ -4,7 +4,7 @@ import { idStart } from '../../../src/db/ids';
 import type { CredentialRow } from '../../../src/db/schema';
 import { callerOf } from '../../../src/gate/identity/caller';
 import { descendants } from '../../../src/gate/identity/descendants';
-import { lineageOf } from '../../../src/gate/rows/lineage';
+import { lineageOf } from '../../../src/gate/rows/ends-with-parent';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';

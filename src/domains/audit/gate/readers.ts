@@ -10,7 +10,7 @@ import { callerOf, memberOf } from '../../../gate/identity/caller';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { namedId, slugOf } from '../../../gate/request/target';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { shows, viewOf } from '../view';
 import { readerOut } from '../wire';
 

@@ -13,7 +13,7 @@ import { lastUsed } from '../../../gate/limits/last-used';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { payerOf } from '../../../gate/rows/quota-root';
 import { auditOperations } from '../../audit/gate/operations';
 import { madeAt } from '../../policies/gate/due';

@@ -18,7 +18,7 @@ import type { Call, Operation } from '../../../gate/request/call';
 import type { Plan } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
 import { insertion, type New } from '../../../gate/request/writes';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { endIn, shown, type TokenInput } from './credential';
 
 const AGENT_LIVES = 30 * DAY;

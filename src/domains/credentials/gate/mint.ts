@@ -8,7 +8,7 @@ import { descendants } from '../../../gate/identity/descendants';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import type { Proposal } from '../../../gate/request/plan';
 import { insertion } from '../../../gate/request/writes';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { isoOrNull } from '../../../http/wire';
 import { awsSessionOut } from '../wire';
 import { aboutToken, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';

@@ -9,7 +9,7 @@ import type { Call, Operation } from '../../../gate/request/call';
 import { type ListInput, listed } from '../../../gate/request/listing';
 import { found, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { createAgent, createBreakGlass, createKey, createProvider } from './create';
 import { find, shown } from './credential';
 import { child, login, loginAws, mint } from './mint';

@@ -24,7 +24,7 @@ import type { Call, Operation } from '../../../gate/request/call';
 import type { Plan } from '../../../gate/request/plan';
 import { environmentOf } from '../../../gate/request/target';
 import { insertion, revision, rowKeyOf } from '../../../gate/request/writes';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { fresh, maker, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 

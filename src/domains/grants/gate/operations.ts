@@ -18,7 +18,7 @@ import { found } from '../../../gate/request/outcome';
 import type { Put } from '../../../gate/request/plan';
 import { namedId } from '../../../gate/request/target';
 import { insertion } from '../../../gate/request/writes';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { parentOf, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { grantOut } from '../wire';
 

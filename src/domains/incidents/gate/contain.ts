@@ -14,7 +14,7 @@ import { formerSessions } from '../../../gate/identity/former-sessions';
 import type { Call, Operation } from '../../../gate/request/call';
 import type { Plan } from '../../../gate/request/plan';
 import { portion, revision, rowKeyOf } from '../../../gate/request/writes';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { allLinks } from '../../shares/gate/links';
 import { independentOf, isLiving, ownOf } from './descent';
 import { contained, incidentOf, recordedIn } from './record';

@@ -10,7 +10,7 @@ import { isAlive } from '../../../gate/identity/lifetime';
 import type { Call } from '../../../gate/request/call';
 import { namedId } from '../../../gate/request/target';
 import { pause } from '../../../gate/request/yielding';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 
 /** A credential below another one. */
 export interface Descendant {

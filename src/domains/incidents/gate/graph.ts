@@ -19,7 +19,7 @@ import { limitsShown } from '../../../gate/identity/limits-shown';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { MOST_ENVIRONMENTS } from '../../../gate/request/target';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { isoOrNull } from '../../../http/wire';
 import { usableBy } from '../../upstreams/gate/permission';
 import { endingOf, isLiving, target } from './descent';

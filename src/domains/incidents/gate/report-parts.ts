@@ -12,7 +12,7 @@ import type { Call, Operation, OperationOutcome } from '../../../gate/request/ca
 import { ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
 import { pause } from '../../../gate/request/yielding';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { payerOf, rootOfCredential } from '../../../gate/rows/quota-root';
 import { actions as integrationNeeds } from '../../integrations/actions';
 import { sees } from '../../integrations/gate/reach';

@@ -8,7 +8,7 @@ import type { Core } from '../../../gate/core';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
 import type { Call } from '../../../gate/request/call';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 
 const SCOPES = ['audit:read', 'webhooks:write'] as const;
 

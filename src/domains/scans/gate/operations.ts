@@ -8,7 +8,7 @@ import type { Raised } from '../../../gate/outbox';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok, wants } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { quotaRootOf } from '../../../gate/rows/quota-root';
 import { readableVersion } from '../../secrets/rules';
 import { allLinks, shownBy } from '../../shares/gate/links';

@@ -21,7 +21,7 @@ import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
 import { actingMember } from '../../../gate/identity/members';
 import type { Doer } from '../../../gate/request/plan';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 import { syncs } from './store';

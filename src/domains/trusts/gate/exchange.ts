@@ -15,7 +15,7 @@ import type { Call, Operation } from '../../../gate/request/call';
 import { fail, wants } from '../../../gate/request/outcome';
 import type { Proposal } from '../../../gate/request/plan';
 import { insertion } from '../../../gate/request/writes';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { iso } from '../../../http/wire';
 import { printable } from '../../../text';
 import { fresh, RATES } from '../../credentials/gate/create';

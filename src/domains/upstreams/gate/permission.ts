@@ -7,7 +7,7 @@ import type { Core } from '../../../gate/core';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
 import { hasMemberEnded } from '../../../gate/identity/members';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 
 type Placed = Pick<UpstreamRow, 'environment_id' | 'secrets'>;
 

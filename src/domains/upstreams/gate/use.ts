@@ -13,7 +13,7 @@ import { type Call, isRefusal, type Operation, type OperationOutcome } from '../
 import { ok } from '../../../gate/request/outcome';
 import type { Plan } from '../../../gate/request/plan';
 import { namedId, slugOf } from '../../../gate/request/target';
-import { lineageOf } from '../../../gate/rows/lineage';
+import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { quotaRootOf } from '../../../gate/rows/quota-root';
 import { deliver } from '../../secrets/gate/reads';
 import { keep, keyOf, versionOf } from '../../secrets/gate/versions';

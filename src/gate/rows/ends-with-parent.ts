@@ -1,5 +1,5 @@
-// The lineage of a credential: the credential, and the ones that it ends with. Invariant: a credential ends
-// with its parent, and with a trust that no longer accepts its workload.
+// What a credential ends with: its lineage, which is the credential itself, its parent, and so on up.
+// Invariant: a credential ends with its parent, and with a trust that no longer accepts its workload.
 import { isBinding } from '../../auth/authentication/bindings';
 import { stillAccepts } from '../../auth/authentication/trusts';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
