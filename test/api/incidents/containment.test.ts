@@ -535,7 +535,9 @@ describe('contain: rotation of exposed values', () => {
         [written.id, 2],
       ].sort(),
     );
-    expect(answer.json.rotation_due).toEqual([{ secret_id: due.id, name: due.name }]);
+    expect(answer.json.rotation_due).toEqual([
+      { secret_id: due.id, name: due.name, environment: due.environment },
+    ]);
     const fresh = (await o.get(`/secrets/${read.id}`)).json.value;
     expect(fresh).not.toBe(read.value);
     expect(fresh).toHaveLength(32);
@@ -611,7 +613,8 @@ describe('contain: rotation of exposed values', () => {
     const before = (await o.get('/environments/production/values')).json;
     const answer = await contain(o, key.id, { rotate: 'generated' });
     expect(answer.status, answer.text).toBe(200);
-    expect(answer.json.rotated).toEqual([{ secret_id: made.id, name: 'made', version: 3 }]);
+    const { environment } = made;
+    expect(answer.json.rotated).toEqual([{ secret_id: made.id, name: 'made', environment, version: 3 }]);
     expect(answer.json.rotation_due.map(({ name }: Deed) => name).sort()).toEqual(Object.keys(values).sort());
     const after = (await o.get('/environments/production/values')).json;
     expect(after.values).toEqual({ ...values, made: expect.any(String) });
