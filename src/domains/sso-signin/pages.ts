@@ -1,6 +1,7 @@
 // What providers and their browsers call: the callback of a sign-in, and back-channel logout. Invariants: a
 // refused sign-in is one page, the same for every reason, which stands in the audit log of the organisation
-// that the browser's cookie names; no request to a provider is made for an address over its limit.
+// that the browser's cookie names; no sign-in is looked at for an address over its limit; a genuine logout
+// token always counts.
 import { html } from 'hono/html';
 import { decodeJwt, type JWTPayload } from 'jose';
 import { fromUtf8 } from '../../crypto/bytes';
@@ -336,10 +337,9 @@ async function logout(context: PublicContext, incoming: Incoming): Promise<Respo
   return statusOf(refusal) >= 429 ? errorResponse(refusal, base, trace, rate_limit) : no();
 }
 
-/** `POST /sso/{connection_id}/logout`. */
-export const answerLogout = (incoming: Incoming): Promise<Response> => {
-  const { base, facts, trace } = incoming;
-  const wait = waitOf(facts.ip);
-  if (wait) return Promise.resolve(errorResponse(refuse('RATE_LIMITED', { retry_after: wait }), base, trace));
-  return withContext('auth.sso_logout', incoming, (context) => logout(context, incoming));
-};
+/**
+ * `POST /sso/{connection_id}/logout`. An address over its limit is not refused before its token is verified:
+ * the customers of a provider share its addresses, and one of them could keep the sessions of others alive.
+ */
+export const answerLogout = (incoming: Incoming): Promise<Response> =>
+  withContext('auth.sso_logout', incoming, (context) => logout(context, incoming));
