@@ -7,10 +7,10 @@ import { decodeJwt, type JWTPayload } from 'jose';
 import { fromUtf8 } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
 import { idBytes, newId } from '../../db/ids';
-import { invalid, type Refusal, refuse, statusOf } from '../../errors';
+import { ApiError, invalid, type Refusal, refuse, statusOf } from '../../errors';
 import type { Ask } from '../../gate/request/call';
 import { refusalOf } from '../../gate/request/outcome';
-import { waitOf } from '../../http/caller/refused-attempts';
+import { checking, waitOf } from '../../http/caller/refused-attempts';
 import type { Incoming, PublicContext } from '../../http/context';
 import { page } from '../../http/html-page';
 import { readBytes } from '../../http/input/body';
@@ -117,7 +117,11 @@ async function personBack(
   // safety: sso-issuer-of-the-start
   if (config.issuer !== flow.issuer) return nobody('the connection has another issuer than at the start');
   if (found.kind === 'saml') {
-    const asserted = await assertionOf(context, row.id, found.config, query, flow.state);
+    const { config: saml } = found;
+    const asserted = await checking(context.env, context.request.ip, () =>
+      assertionOf(context, row.id, saml, query, flow.state),
+    );
+    if (typeof asserted === 'number') throw new ApiError(refuse('RATE_LIMITED', { retry_after: asserted }));
     if ('problem' in asserted) return nobody(asserted.problem);
     const who = personOfSaml(found.config, asserted, row) ?? {
       problem: 'the assertion has no lasting id of the person: a persistent NameID, or subject_attribute',
