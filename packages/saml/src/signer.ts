@@ -1,5 +1,5 @@
-// Which certificates of the provider made a signature. Invariant: this costs little, however large the document
-// is. So a document that the provider did not sign is refused before anything takes longer.
+// Which certificates of the provider made a signature. Invariant: this costs little, however large the
+// document is. So a document that the provider did not sign is refused before anything takes longer.
 import { SignedXml } from 'xml-crypto';
 import { type Element, only, Refused, SIGNATURE, textOf } from './xml';
 
