@@ -19,6 +19,7 @@ export type { SamlAssertion, SamlCalls, SamlProvider } from '../packages/saml/sr
 export interface ThrottleCalls extends Rpc.DurableObjectBranded {
   refused(most?: number): Promise<number>;
   counted(most: number): Promise<number>;
+  forget(): Promise<void>;
 }
 
 /** The calls of a terminal login: see `objects/terminal-login.ts`. */

@@ -36,6 +36,11 @@ export class Throttle extends DurableObject<Env> {
     return 0;
   }
 
+  /** Forgets the last one that was counted in memory. */
+  async forget(): Promise<void> {
+    this.recent.pop();
+  }
+
   override async alarm(): Promise<void> {
     await this.ctx.storage.deleteAll();
   }

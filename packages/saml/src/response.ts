@@ -4,6 +4,7 @@
 import { SAML as Library, ValidateInResponseTo } from '@node-saml/node-saml';
 import { checkSignature } from './algorithms';
 import type { SamlAssertion, SamlExpected } from './calls';
+import { signersOf } from './signer';
 import {
   attributeOf,
   childrenOf,
@@ -33,8 +34,10 @@ export const SKEW = 300_000;
 /** Checks a response, as the form field `SAMLResponse` has it. Throws `Refused`. */
 export async function readResponse(encoded: string, expected: SamlExpected): Promise<SamlAssertion> {
   const xml = decoded(encoded);
-  checkForm(parse(xml, { comments: false }), expected);
-  const signed = await signedAssertion(encoded, expected);
+  const document = parse(xml, { comments: false });
+  checkForm(document, expected);
+  const certificates = signersIn(document, expected);
+  const signed = await signedAssertion(encoded, expected, certificates);
   return assertionOf(parse(signed, { comments: false }), expected);
 }
 
@@ -74,8 +77,21 @@ function checkForm(document: Document, { provider, recipient, requestId }: SamlE
   only(assertion, SIGNATURE, 'Signature');
 }
 
+/** The certificates that made the signatures. For each of them, the library takes quadratic time. */
+function signersIn(document: Document, { provider: { certificates } }: SamlExpected): string[] {
+  const assertion = only(document.documentElement, SAML, 'Assertion');
+  const signers = signersOf(only(assertion, SIGNATURE, 'Signature'), certificates);
+  if (!signers.length) throw new Refused('no certificate of the provider made its signature');
+  const whole = childrenOf(document.documentElement, SIGNATURE, 'Signature');
+  return [...new Set([...signers, ...whole.flatMap((one) => signersOf(one, certificates))])];
+}
+
 /** The assertion that the provider signed, as canonical XML. */
-async function signedAssertion(encoded: string, expected: SamlExpected): Promise<string> {
+async function signedAssertion(
+  encoded: string,
+  expected: SamlExpected,
+  certificates: string[],
+): Promise<string> {
   const { provider, audience, recipient, requestId } = expected;
   const once = {
     saveAsync: async () => null,
@@ -83,7 +99,7 @@ async function signedAssertion(encoded: string, expected: SamlExpected): Promise
     removeAsync: async () => null,
   };
   const library = new Library({
-    idpCert: provider.certificates,
+    idpCert: certificates,
     idpIssuer: provider.entityId,
     issuer: audience,
     audience,

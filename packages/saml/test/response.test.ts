@@ -255,6 +255,23 @@ describe('saml: text that is not a response', () => {
     await expect(altered('</saml:Assertion>', `${more}</saml:Assertion>`)).rejects.toThrow(why);
   });
 
+  it('saml: a signature by any of several certificates is accepted', async () => {
+    const id = freshId();
+    const certificates = [other, idp].flatMap(({ metadata }) => readMetadata(metadata).certificates);
+    const provider = { ...readMetadata(idp.metadata), certificates };
+    const answer = await readResponse(encoded(idp.respond(id)), { ...expected(id), provider });
+    expect(answer.subject).toBe('u-1');
+  });
+
+  it('saml: a signature that no certificate made is refused before the document is verified', async () => {
+    const parts: [RegExp, string][] = [
+      [/(SignatureValue>)[^<]{8}/, '$1AAAAAAAA'],
+      [/(DigestValue>)[^<]{8}/, '$1AAAAAAAA'],
+    ];
+    for (const [from, to] of parts) await expect(altered(from, to)).rejects.toThrow('no certificate');
+    await expect(altered('</ds:SignedInfo>', `${'<b/>'.repeat(101)}</ds:SignedInfo>`)).rejects.toThrow(/./);
+  });
+
   it('saml: a thousand groups are accepted', async () => {
     const id = freshId();
     const groups = Array.from({ length: 1000 }, (_, i) => `g${i}`);

@@ -9,6 +9,8 @@ export const mutants = [
       'unit/gate/progress: yielding: a walk takes several turns, and continues where it stopped',
     'walk-judged-again':
       'unit/gate/progress: yielding: a walk ends in a refusal for a caller who may no longer',
+    'checks-at-a-time':
+      'unit/http/refused-attempts: of one address are ten at a time, however they end, and those of another do not count',
     'histogram-segments-bounded':
       'api/audit/histogram: audit histogram: what it counts opens 50 segments, and says from when on it is complete',
     'failed-transaction-told': 'faults/monitoring: fires at transaction_failed',

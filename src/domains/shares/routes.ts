@@ -7,7 +7,7 @@ import { newToken, readPageToken } from '../../auth/authentication/token';
 import { idBytes, newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { refusalOf } from '../../gate/request/outcome';
-import { waitOf } from '../../http/caller/refused-attempts';
+import { checking, waitOf } from '../../http/caller/refused-attempts';
 import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { by, type Input, route } from '../../http/route';
@@ -78,7 +78,11 @@ async function viewed(
   // safety: passphrase-stretched-below-limits
   if (wait) return { refusal: refuse('RATE_LIMITED', { retry_after: wait }) };
   // Scrypt takes time and memory: only for a live link that has a passphrase.
-  const stretched = first.kind === 'more' ? await stretch(key, passphrase ?? '') : null;
+  const stretched =
+    first.kind === 'more'
+      ? await checking(context.env, context.request.ip, () => stretch(key, passphrase ?? ''))
+      : null;
+  if (typeof stretched === 'number') return { refusal: refuse('RATE_LIMITED', { retry_after: stretched }) };
   const outcome = stretched ? await ask(stretched, true) : first;
   if (outcome.kind === 'ok' && outcome.status === 403)
     return { refusal: await context.count(refuse('PASSPHRASE_WRONG')) };

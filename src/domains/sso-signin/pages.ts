@@ -1,15 +1,16 @@
 // What providers and their browsers call: the callback of a sign-in, and back-channel logout. Invariants: a
 // refused sign-in is one page, the same for every reason, which stands in the audit log of the organisation
-// that the browser's cookie names; no request to a provider is made for an address over its limit.
+// that the browser's cookie names; no sign-in is looked at for an address over its limit; a genuine logout
+// token always counts.
 import { html } from 'hono/html';
 import { decodeJwt, type JWTPayload } from 'jose';
 import { fromUtf8 } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
 import { idBytes, newId } from '../../db/ids';
-import { invalid, type Refusal, refuse, statusOf } from '../../errors';
+import { ApiError, invalid, type Refusal, refuse, statusOf } from '../../errors';
 import type { Ask } from '../../gate/request/call';
 import { refusalOf } from '../../gate/request/outcome';
-import { waitOf } from '../../http/caller/refused-attempts';
+import { checking, waitOf } from '../../http/caller/refused-attempts';
 import type { Incoming, PublicContext } from '../../http/context';
 import { page } from '../../http/html-page';
 import { readBytes } from '../../http/input/body';
@@ -116,7 +117,11 @@ async function personBack(
   // safety: sso-issuer-of-the-start
   if (config.issuer !== flow.issuer) return nobody('the connection has another issuer than at the start');
   if (found.kind === 'saml') {
-    const asserted = await assertionOf(context, row.id, found.config, query, flow.state);
+    const { config: saml } = found;
+    const asserted = await checking(context.env, context.request.ip, () =>
+      assertionOf(context, row.id, saml, query, flow.state),
+    );
+    if (typeof asserted === 'number') throw new ApiError(refuse('RATE_LIMITED', { retry_after: asserted }));
     if ('problem' in asserted) return nobody(asserted.problem);
     const who = personOfSaml(found.config, asserted, row) ?? {
       problem: 'the assertion has no lasting id of the person: a persistent NameID, or subject_attribute',
@@ -336,10 +341,9 @@ async function logout(context: PublicContext, incoming: Incoming): Promise<Respo
   return statusOf(refusal) >= 429 ? errorResponse(refusal, base, trace, rate_limit) : no();
 }
 
-/** `POST /sso/{connection_id}/logout`. */
-export const answerLogout = (incoming: Incoming): Promise<Response> => {
-  const { base, facts, trace } = incoming;
-  const wait = waitOf(facts.ip);
-  if (wait) return Promise.resolve(errorResponse(refuse('RATE_LIMITED', { retry_after: wait }), base, trace));
-  return withContext('auth.sso_logout', incoming, (context) => logout(context, incoming));
-};
+/**
+ * `POST /sso/{connection_id}/logout`. An address over its limit is not refused before its token is verified:
+ * the customers of a provider share its addresses, and one of them could keep the sessions of others alive.
+ */
+export const answerLogout = (incoming: Incoming): Promise<Response> =>
+  withContext('auth.sso_logout', incoming, (context) => logout(context, incoming));

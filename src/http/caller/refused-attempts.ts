@@ -57,6 +57,28 @@ export const countPoll = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: string): Prom
     .counted(MOST_POLLS)
     .catch(unavailable);
 
+/** What one address may have checked at a time, where a check takes long. */
+const MOST_CHECKS = 10;
+
+/**
+ * Does a check that takes long, and only then shows whether an attempt is refused: many at once would all be
+ * done before the first is counted. Returns how many seconds to wait if an address has too many at a time.
+ */
+export async function checking<T>(
+  { THROTTLE }: Pick<Env, 'THROTTLE'>,
+  ip: string,
+  check: () => Promise<T>,
+): Promise<T | number> {
+  const throttle = THROTTLE.getByName(`check ${clientOf(ip)}`);
+  // safety: checks-at-a-time
+  if (await throttle.counted(MOST_CHECKS).catch(unavailable)) return 1;
+  try {
+    return await check();
+  } finally {
+    await throttle.forget().catch(() => {});
+  }
+}
+
 function unavailable(): never {
   throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
 }

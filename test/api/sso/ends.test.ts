@@ -134,7 +134,11 @@ describe('single sign-on: back-channel logout', () => {
   async function world() {
     const found = await signedIn();
     const { provider, connection, claims } = found;
-    const logout = async (change: Record<string, unknown> = {}, header: Record<string, unknown> = {}) => {
+    const logout = async (
+      change: Record<string, unknown> = {},
+      header: Record<string, unknown> = {},
+      ip = `203.0.114.${n++ % 250}`,
+    ) => {
       const token = await provider.issuer.sign(
         {
           aud: 'svc-client',
@@ -151,7 +155,7 @@ describe('single sign-on: back-channel logout', () => {
         body: new TextEncoder().encode(`logout_token=${token}`),
         headers: {
           'Content-Type': 'application/x-www-form-urlencoded',
-          'CF-Connecting-IP': `203.0.114.${n++ % 250}`,
+          'CF-Connecting-IP': ip,
         },
       });
     };
@@ -227,6 +231,15 @@ describe('single sign-on: back-channel logout', () => {
     expect((await logout({ jti: 'once', sid: 'none' })).status).toBe(200);
     expect((await logout({ jti: 'once' })).status).toBe(400);
     expect((await browser.whoami()).status).toBe(200);
+  });
+
+  it('is taken from an address with too many refused ones, which other customers of a provider share', async () => {
+    const { browser, logout } = await world();
+    const ip = '203.0.115.9';
+    for (let i = 0; i < 20; i++) await logout({ aud: 'another' }, {}, ip);
+    expect((await logout({ aud: 'another' }, {}, ip)).status).toBe(429);
+    expect((await logout({}, {}, ip)).status).toBe(200);
+    expect(await isOver(browser)).toEqual(OVER);
   });
 
   slow('of an unknown connection is refused like any other', async () => {

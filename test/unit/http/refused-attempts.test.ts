@@ -1,6 +1,9 @@
-// Refused attempts: what an isolate remembers of an address that is over the limit.
+// Refused attempts: what an isolate remembers of an address that is over the limit, and what an address may
+// have checked at a time.
+import { env as worker } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { countRefused } from '../../../src/http/caller/refused-attempts';
+import type { Env } from '../../../src/env';
+import { checking, countRefused } from '../../../src/http/caller/refused-attempts';
 
 describe('rate limit: refused attempts by address', () => {
   it('costs no further call for an address over the limit, until the limit allows one', async () => {
@@ -19,5 +22,20 @@ describe('rate limit: refused attempts by address', () => {
     expect(calls).toBe(22);
     await countRefused(env, '198.51.100.9', now + 30_000);
     expect(calls).toBe(23);
+  });
+});
+
+describe('rate limit: checks that take long', () => {
+  it('of one address are ten at a time, however they end, and those of another do not count', async () => {
+    const env = worker as unknown as Env;
+    const ip = '198.51.100.11';
+    const done = Promise.withResolvers<string>();
+    const held = Array.from({ length: 10 }, () => checking(env, ip, () => done.promise));
+    const never = () => Promise.reject(new Error('it was checked'));
+    expect(await checking(env, ip, never)).toBe(1);
+    expect(await checking(env, '198.51.100.12', async () => 'b')).toBe('b');
+    done.resolve('a');
+    expect(await Promise.all(held)).toEqual(Array(10).fill('a'));
+    for (let i = 0; i < 11; i++) await expect(checking(env, ip, never)).rejects.toThrow('it was checked');
   });
 });
