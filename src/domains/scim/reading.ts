@@ -335,8 +335,7 @@ function ofPath(change: GroupChange, op: MembersStep['op'], path: string, value:
 const MOST_FILTER = 1000;
 const MOST_TERMS = 20;
 const TERM =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none in a string.
-  /^\s*(id|userName|externalId|displayName|active|emails(?:\[\s*type\s+eq\s+"[^"\\]{0,20}"\s*\])?(?:\.value)?|members(?:\.value)?|urn:[\w:.]{1,100})\s+eq\s+("(?:[^"\\\u0000-\u001f]|\\["\\/])*"|true|false)\s*/i;
+  /^\s*(id|userName|externalId|displayName|active|emails(?:\[\s*type\s+eq\s+"[^"\\]{0,20}"\s*\])?(?:\.value)?|members(?:\.value)?|urn:[\w:.]{1,100})\s+eq\s+("(?:[^"\\]|\\.)*"|true|false)\s*/i;
 
 const MOST_DEPTH = 10;
 const HOW = 'A filter compares attributes by eq, joined by and.';

@@ -125,6 +125,7 @@ describe('SCIM: the validator of Entra', () => {
       `userName eq "${sent.userName}" and externalId eq "ext-1"`,
       `userName Eq "${sent.userName}" And active eq true`,
       `(userName eq "${sent.userName}")`,
+      `externalId eq "\\u0065xt-1"`,
       ` ( (userName eq "${sent.userName}" ) and(externalId eq "ext-1" and (active eq true)) ) `,
       `${'('.repeat(10)}externalId eq "ext-1"${')'.repeat(10)}`,
       Array.from({ length: 20 }, () => '(active eq true)')
