@@ -248,7 +248,7 @@ describe('single sign-on: an approval policy', () => {
 });
 
 describe('single sign-on: the word of a provider', () => {
-  /** A session of an admin without a passkey who came long ago, confirmed at the provider, and a held request. */
+  /** A held request, and a session, confirmed at the provider, of an admin who came long ago. */
   async function confirmedByProvider() {
     const world = await connected({ jit: 1, default_role: 'admin' });
     const { o, provider, at } = world;
