@@ -47,8 +47,23 @@ export const mutants = [
   {
     name: 'what was approved for a member serves whoever enrols them again',
     tag: 'approval-ends-with-takeover-of-member',
-    change: { from: 'isTakenOverSince(member, created_at)', to: 'false' },
+    change: { from: 'isTakenOverSince(core, member, created_at)', to: 'false' },
     notice: 'api/approvals/ties: attack: whoever enrols them again spends nothing that was approved for them',
+  },
+  {
+    name: 'what was approved for a credential serves whoever enrols its maker again',
+    tag: 'approval-ends-with-takeover-of-member',
+    change: {
+      from: 'accountable.some((id) => {',
+      to: 'accountable.some((id) => { if (id !== root) return false;',
+    },
+    notice: 'api/aws/approvals: attack: whoever acts as the maker of a key spends nothing that was approved',
+  },
+  {
+    name: 'what was approved for a member serves whoever changes the keys of their provider',
+    tag: 'changed-connection-takes-over',
+    change: { from: '...own, ...changes', to: '...own' },
+    notice: 'api/sso/saml: attack: whoever changes the keys that sign spends nothing that was approved',
   },
   {
     name: 'a tie never ends',

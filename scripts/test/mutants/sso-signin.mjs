@@ -203,4 +203,21 @@ export const mutants = [
     change: { from: 'config.issuer === before.issuer ? before.issuer_at : now', to: 'before.issuer_at' },
     notice: 'api/sso/ends: with its issuer, and does not come back with it',
   },
+  {
+    name: 'single sign-on: a session that a provider confirmed approves',
+    tag: 'provider-approves-nothing',
+    notice: 'api/sso/second-person: approves nothing: that takes a passkey',
+  },
+  {
+    name: 'single sign-on: a passkey that came after the confirmation counts as its proof',
+    tag: 'passkey-there-at-confirmation',
+    change: { from: 'created_at < (confirmed_at ?? 0)', to: 'created_at > 0' },
+    notice: 'api/sso/second-person: approves nothing: that takes a passkey',
+  },
+  {
+    name: 'single sign-on: a passkey that a provider let somebody register decides at once',
+    tag: 'passkey-on-word-of-provider-ties',
+    change: 'always',
+    notice: 'api/sso/second-person: registers a passkey that decides nothing for a week',
+  },
 ];

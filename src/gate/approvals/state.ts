@@ -43,15 +43,17 @@ export const isRequesterGone = (core: Core, row: ApprovalRow): boolean =>
   hasRequesterEnded(core, row) || isTakenOver(core, row);
 
 /**
- * Whether somebody has repointed or widened the root since, or may act as the member: its sessions may be
- * theirs, and they must not decide or use what it asked.
+ * Whether somebody has repointed or widened the root since, or may act as a member who answers for it: its
+ * sessions and its access key may be theirs, and they must not decide or use what it asked.
  */
 function isTakenOver(core: Core, { root, accountable, created_at }: ApprovalRow): boolean {
-  const member = core.rows.get('member', root);
-  // safety: approval-ends-with-takeover-of-member
-  if (member) return isTakenOverSince(member, created_at);
   // safety: approval-ends-with-takeover
-  return accountableForRoot(core, root).some((one) => !accountable.includes(one));
+  if (accountableForRoot(core, root).some((one) => !accountable.includes(one))) return true;
+  // safety: approval-ends-with-takeover-of-member
+  return accountable.some((id) => {
+    const member = core.rows.get('member', id);
+    return member !== null && isTakenOverSince(core, member, created_at);
+  });
 }
 
 /**

@@ -42,11 +42,17 @@ export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): st
   (ties ?? []).flatMap(([member, at]) => (isRecent(at, now) ? [member] : []));
 
 /**
- * Whether somebody else may act as a member since a time, by a link to enrol again, another address or freed
- * links. What else ties people, such as a role, counts alike.
+ * Whether somebody else may act as a member since a time, by a link to enrol again, another address, freed
+ * links, or what a connection takes for the member. What else ties people, such as a role, counts alike.
  */
-export const isTakenOverSince = ({ id, connections }: MemberRow, since: number): boolean =>
-  (connections ?? []).some(([by, at, other]) => other === undefined && by !== id && at > since);
+export function isTakenOverSince({ rows }: Rows, { id, connections }: MemberRow, since: number): boolean {
+  const own = (connections ?? []).filter(([, , other]) => other === undefined);
+  const changes = rows
+    .within('sso_link', id)
+    .flatMap(({ connection_id }) => rows.get('sso_connection', connection_id)?.changed_by ?? []);
+  // safety: changed-connection-takes-over
+  return [...own, ...changes].some(([by, at]) => by !== id && at > since);
+}
 
 /**
  * Whether a provider lately made, linked or resumed a member, or gave them a role or a place in an approving

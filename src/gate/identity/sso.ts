@@ -114,6 +114,19 @@ export const isOwnerByProvider = ({ rows }: Reader, { sso, member_id }: Credenti
   rows.within('passkey', member_id).length === 0;
 
 /**
+ * Whether a passkey began or confirmed a session: a provider confirms only members who have none, so one that
+ * was there at the confirmation made it.
+ */
+export function isByPasskey(
+  { rows }: Reader,
+  { passkey_id, member_id, confirmed_at }: CredentialRow,
+): boolean {
+  if (passkey_id !== null) return true;
+  // safety: passkey-there-at-confirmation
+  return rows.within('passkey', member_id ?? '').some(({ created_at }) => created_at < (confirmed_at ?? 0));
+}
+
+/**
  * What to tell whoever gives a team something, or lets it decide: that an identity provider decides who is in
  * it. Empty for other teams.
  */

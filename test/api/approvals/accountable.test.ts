@@ -46,8 +46,8 @@ describe('accountable approvers: of an agent', () => {
 
   slow('needs no approvals:decide, and a fresh confirmation', async () => {
     const { o, bob, read } = await newDesk();
-    const { id } = approvalIn(await read());
     expect((await o.patch(`/members/${bob.member.id}`, { role: 'developer' })).status).toBe(200);
+    const { id } = approvalIn(await read());
     const answer = await bob.o.post(`/approvals/${id}/approve`);
     expect([answer.status, answer.json.status]).toEqual([200, 'approved']);
     expect((await bob.o.get('/approvals')).json.data.map(({ id }: { id: string }) => id)).toContain(id);

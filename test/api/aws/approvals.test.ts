@@ -1,11 +1,12 @@
 // Approvals of calls by clients of AWS Secrets Manager: what is held, what an approval serves for, and what
 // deciders are shown.
 import { describe, expect, it } from 'vitest';
-import { newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { awsOf, type How, newAwsKey, type Pair, sendSigned, signed, typeOf } from '../../support/aws';
+import type { Browser } from '../../support/browser';
 import { faults } from '../../support/faults';
 import { slow } from '../../support/slow';
-import { type Answer, newSecret, send, useWorld } from '../../support/world';
+import { type Answer, type Caller, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -17,8 +18,13 @@ const MISMATCH = [400, 'InvalidRequestException'];
 const OK = [200, undefined];
 
 /** An office with a held secret `db`, and a client with the access key of an admin. */
-async function held(operations = ['secret.read', 'secret.update', 'secret.delete'], config: object = {}) {
+async function held(
+  operations = ['secret.read', 'secret.update', 'secret.delete'],
+  config: object = {},
+  before: (o: Caller) => Promise<void> = async () => {},
+) {
   const office = await newOffice();
+  await before(office.o);
   const secret = await newSecret(office.o, { name: 'db', value: 'a-held-value' });
   const key = await newAwsKey(office.bob.o, { scopes: ['secrets:*'] });
   await newApprovalPolicy(office.o, operations, { config });
@@ -186,5 +192,19 @@ describe('AWS: approvals', () => {
     await o.del(`/secrets/${plain.id}`);
     await newSecret(o, { name: 'db-abcdef', value: 'a-fifth-value' });
     expect(typeOf(await aws('GetSecretValue', { SecretId }, using(id)))).toEqual(MISMATCH);
+  });
+
+  it('attack: whoever acts as the maker of a key spends nothing that was approved for the key', async () => {
+    const cats: Browser[] = [];
+    const { o, ann, bob, key, aws } = await held(['secret.read'], { max_valid_seconds: 3600 }, async (o) => {
+      cats.push(await colleague(o, 'owner'));
+    });
+    const [cat] = cats as [Browser];
+    const id = approvalIn(await aws('GetSecretValue', READ));
+    await approve(ann, id, { valid_for_seconds: 600 });
+    await cat.confirm();
+    expect((await cat.o.post(`/members/${bob.member.id}/enrolments`)).status).toBe(201);
+    const { json } = await bob.o.patch(`/api-keys/${key.id}`, { aws: true });
+    expect(typeOf(await awsOf(o, json.aws)('GetSecretValue', READ))).toEqual(DENIED);
   });
 });

@@ -1,12 +1,13 @@
 // Connections by SAML, and sign-in with them. The SAML Worker is the one of the tests: `packages/saml` has
 // the tests of signatures and XML.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { approvalIn, newApprovalPolicy, plantApproval, under } from '../../support/approvals';
 import { type Browser, newSignedIn } from '../../support/browser';
 import { answerNames, newResolver } from '../../support/dns';
 import { faults } from '../../support/faults';
 import { askedIn, formOf, metadataOf, samlWorker } from '../../support/saml';
 import { enrolled, newDomain, newSsoBrowser, reasonOf, type SsoBrowser } from '../../support/sso-signin';
-import { type Caller, codeOf, send, useWorld } from '../../support/world';
+import { type Caller, codeOf, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -277,3 +278,20 @@ async function patched(o: Caller, id: string, fields: object) {
   const { status, text } = await o.patch(`/sso-connections/${id}`, fields);
   if (status !== 200) throw new Error(text);
 }
+
+it('saml attack: whoever changes the keys that sign spends nothing that was approved for its members', async () => {
+  const { at, o, owner, id } = await office({ jit: true, default_role: 'developer' });
+  const bea = newSsoBrowser();
+  await post(bea, formOf(await start(bea, { email: at('bea') }), IDP, says(at('bea'), 'bea')));
+  await newSecret(o, { name: 'DB' });
+  await newApprovalPolicy(o, ['secret.read']);
+  const asked = approvalIn(await o.as((await bea.session()).token).get('/secrets/by-name/DB'));
+  await plantApproval(o, asked.id);
+  const metadata_xml = metadataOf(IDP, { certificates: ['key-2'] });
+  expect((await owner.o.patch(`/sso-connections/${id}`, { metadata_xml })).status).toBe(200);
+  const puppet = newSsoBrowser();
+  const said = { ...says(at('bea'), 'bea'), key: 'key-2' };
+  expect((await post(puppet, formOf(await start(puppet, { email: at('bea') }), IDP, said))).status).toBe(303);
+  const as = o.as((await puppet.session()).token);
+  expect(codeOf(await as.get('/secrets/by-name/DB', under(asked.id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+});

@@ -10,8 +10,10 @@ import type {
 } from '../../../src/db/schema';
 import { ineligible } from '../../../src/gate/approvals/approvers';
 import { tiesOf } from '../../../src/gate/approvals/ties';
+import { approvalIn, newApprovalPolicy, settle } from '../../support/approvals';
 import { inCore } from '../../support/gate';
-import { newMember, newTeam, ownerId } from '../../support/people';
+import { newPasskey } from '../../support/passkey';
+import { addPasskey, newMember, newTeam, ownerId } from '../../support/people';
 import { newIdp, newUser } from '../../support/scim';
 import { slow } from '../../support/slow';
 import {
@@ -21,9 +23,10 @@ import {
   enrolled,
   newConnection,
   newSsoBrowser,
+  ORIGIN,
 } from '../../support/sso-signin';
 import { DAY } from '../../support/time';
-import { type Caller, codeOf, useWorld } from '../../support/world';
+import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 afterEach(() => vi.unstubAllGlobals());
@@ -241,5 +244,45 @@ describe('single sign-on: an approval policy', () => {
     expect((await newMember(o, 'viewer').catch((error: Error) => error.message)) as string).toMatch(
       /APPROVAL_REQUIRED/,
     );
+  });
+});
+
+describe('single sign-on: the word of a provider', () => {
+  /** A held request, and a session, confirmed at the provider, of an admin who came long ago. */
+  async function confirmedByProvider() {
+    const world = await connected({ jit: 1, default_role: 'admin' });
+    const { o, provider, at } = world;
+    const claims = claimsOf(at('bea'));
+    const browser = newSsoBrowser();
+    await browser.signIn(provider, claims);
+    const { token, member } = await browser.session();
+    await settle(o);
+    const started = await browser.start({ confirm: true }, { Authorization: `Bearer ${token}` });
+    const auth_time = Math.floor(Date.now() / 1000);
+    await browser.callback(provider.authorize(started.json.url, { ...claims, auth_time }));
+    const bea = o.as((await browser.session()).token);
+    await newSecret(o, { name: 'DB' });
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
+    const asked = approvalIn(await o.get('/secrets/by-name/DB')).id as string;
+    return { ...world, bea, member, asked };
+  }
+  const approves = (by: Caller, id: string) => by.post(`/approvals/${id}/approve`);
+
+  it('approves nothing: that takes a passkey', async () => {
+    const { bea, member, asked, o } = await confirmedByProvider();
+    const answer = await approves(bea, asked);
+    expect([codeOf(answer), answer.text.includes('a passkey')]).toEqual([[403, 'INSUFFICIENT_SCOPE'], true]);
+    await addPasskey(o, member.id);
+    expect((await approves(bea, asked)).status).toBe(403);
+  });
+
+  it('registers a passkey that decides nothing for a week', async () => {
+    const { bea, member, asked, o } = await confirmedByProvider();
+    const { json: options } = await bea.post(`/members/${member.id}/passkeys/options`);
+    const response = await (await newPasskey(ORIGIN)).create(options);
+    expect((await bea.post(`/members/${member.id}/passkeys`, { name: 'p', response })).status).toBe(201);
+    expect((await approves(bea, asked)).json.error.message).toMatch(PROVIDER);
+    await settle(o);
+    expect((await approves(bea, asked)).json.error.message).toContain('a passkey');
   });
 });

@@ -14,6 +14,7 @@ import { APPROVAL_LASTS, approvalShown, mostValid } from '../../../gate/approval
 import { decryptFacts } from '../../../gate/approvals/shown';
 import { type Status, statusNow } from '../../../gate/approvals/state';
 import { approvalWaiters } from '../../../gate/approvals/waiters';
+import { isByPasskey } from '../../../gate/identity/sso';
 import type { Call, Operation } from '../../../gate/request/call';
 import { type ListInput, listed } from '../../../gate/request/listing';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
@@ -200,6 +201,9 @@ function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number 
         const why = barred(call, row, now);
         // safety: decider-eligible
         if (why !== null) return refuse('INSUFFICIENT_SCOPE', { message: why });
+        // safety: provider-approves-nothing
+        if (decision === 'approve' && isOnWordOfProvider(call))
+          return refuse('INSUFFICIENT_SCOPE', { message: NEEDS_PASSKEY });
         if (decision === 'approve' && addsNothing(call, row, now))
           return refuse('INSUFFICIENT_SCOPE', { message: COUNTS_AS_ONE });
         // safety: repeats-within-policies
@@ -221,6 +225,15 @@ function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number 
       },
     },
   };
+}
+
+const NEEDS_PASSKEY =
+  'Approving takes a session that began with a passkey or was confirmed by one. You can reject the request, or another approver can approve it.';
+
+/** Whether single sign-on alone says who the calling member is: whoever controls the provider can sign in. */
+function isOnWordOfProvider({ core, caller }: Call<unknown>): boolean {
+  const session = core.rows.get('credential', caller.credential);
+  return session !== null && !isByPasskey(core, session);
 }
 
 const COUNTS_AS_ONE =

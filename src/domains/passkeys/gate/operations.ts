@@ -7,10 +7,14 @@ import { withinPermissions } from '../../../auth/delegation';
 import { wantedOfRole } from '../../../auth/roles';
 import type { MemberRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { withTies } from '../../../gate/approvals/ties';
+import { isByPasskey } from '../../../gate/identity/sso';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import type { Put } from '../../../gate/request/plan';
 import { namedId } from '../../../gate/request/target';
 import { insertion, revision } from '../../../gate/request/writes';
+import { bringing } from '../../sso-signin/gate/given';
 import type { Registered } from '../webauthn';
 import { passkeyOut } from '../wire';
 
@@ -108,6 +112,24 @@ export function addition(call: Call<unknown>, { id, ...fields }: PasskeyInput, m
   });
 }
 
+/**
+ * The tie to the provider of a member who registers a passkey on its word alone: whoever controls the
+ * provider may have that passkey.
+ */
+function ties(call: Call<unknown>, now: number): Put[] {
+  const { rows } = call.core;
+  const session = rows.get('credential', call.caller.credential);
+  const member = rows.get('member', call.caller.id);
+  const connection = session?.sso ? rows.get('sso_connection', session.sso.connection) : null;
+  // safety: passkey-on-word-of-provider-ties
+  if (!session || !member || !connection || isByPasskey(call.core, session)) return [];
+  return [
+    revision(call, 'member', member, {
+      connections: withTies(member.connections, bringing(connection, now), now),
+    }),
+  ];
+}
+
 const create: Operation<{ passkey: PasskeyInput }> = {
   subject: ({ input }) => ({ resource: input.passkey.id }),
   reach: (call) => alone(call),
@@ -115,7 +137,8 @@ const create: Operation<{ passkey: PasskeyInput }> = {
     plan(call, now) {
       const { passkey } = call.input;
       const put = addition(call, passkey, call.caller.id, now);
-      return 'code' in put ? put : { status: 201, data: passkeyOut(put.row as PasskeyRow), writes: [put] };
+      if ('code' in put) return put;
+      return { status: 201, data: passkeyOut(put.row as PasskeyRow), writes: [put, ...ties(call, now)] };
     },
   },
 };
