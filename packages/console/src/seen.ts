@@ -69,8 +69,8 @@ type Call<Answer> = (header: Header) => Promise<Answer>;
 const successors = new WeakMap<Resource, Resource>();
 
 /**
- * The state that a change is made to: what came of the member's own change to a resource that the page has not
- * read again.
+ * The state that a change is made to: what came of the member's own change to a resource that the page has
+ * not read again.
  */
 export const currentOf = <Of extends Resource>(resource: Of): Of =>
   (successors.get(resource) as Of | undefined) ?? resource;

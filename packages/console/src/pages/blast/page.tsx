@@ -1,6 +1,6 @@
 // The blast radius of a credential, or of the credentials of a person or a device: what it could read, and
-// what it did read, or use through an upstream, until a time. Invariant: it shows what the graph and the dry run
-// of a containment show the member, says what these leave out, and changes nothing.
+// what it did read, or use through an upstream, until a time. Invariant: it shows what the graph and the
+// dry run of a containment show the member, says what these leave out, and changes nothing.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, useRead, vault } from '../../api';

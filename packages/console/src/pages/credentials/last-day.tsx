@@ -1,5 +1,6 @@
-// What a credential, and what was made with it, read in the last day, or used through upstreams: the programs
-// that fail without it. Invariant: it is never green for a credential that was used, nor if the log has gaps.
+// What a credential, and what was made with it, read in the last day, or used through upstreams: the
+// programs that fail without it. Invariant: it is never green for a credential that was used, nor if the
+// log has gaps.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { counted } from '../../counted';

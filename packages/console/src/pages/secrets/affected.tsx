@@ -1,7 +1,7 @@
 // Whom a change of secrets affects: who read them in the last day, whom to tell, and which upstreams place
-// them. Invariants: it shows what the lists of readers, upstreams, credentials and members show the member, and
-// nothing for a list that they may not see; it is never green while an upstream may place one of them, since
-// calls of upstreams are not reads.
+// them. Invariants: it shows what the lists of readers, upstreams, credentials and members show the
+// member, and nothing for a list that they may not see; it is never green while an upstream may place one
+// of them, since calls of upstreams are not reads.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';

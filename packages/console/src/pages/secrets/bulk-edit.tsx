@@ -1,6 +1,6 @@
-// Edits tags, lifetimes and rotation of several secrets. Invariant: each secret is a request of its own that
-// names the state that was shown, and has a row with its result; those that failed, and those that were not
-// reached when the member stopped, stay selected.
+// Edits tags, lifetimes and rotation of several secrets. Invariant: each secret is a request of its own
+// that names the state that was shown, and has a row with its result; those that failed, and those that
+// were not reached when the member stopped, stay selected.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';

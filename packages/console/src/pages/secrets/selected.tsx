@@ -1,6 +1,6 @@
-// Actions on several secrets of an environment: edit, delete, restore, export. Invariants: what will happen
-// is said for each name before it happens; secrets are changed one after the other, until the dialog is left, so
-// after a failure or a closed tab each is either changed or as it was.
+// Actions on several secrets of an environment: edit, delete, restore, export. Invariants: what will
+// happen is said for each name before it happens; secrets are changed one after the other, until the
+// dialog is left, so after a failure or a closed tab each is either changed or as it was.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
