@@ -166,6 +166,24 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
+  it('a promotion is not offered if a proxy dropped the ETag of its dry run', async () => {
+    const { page, go, api } = ann;
+    await api('POST', '/secrets', { name: 'UNTAGGED', environment: 'staging', type: 'generic', value: 'x' });
+    await page.route('**/promote', async (route) => {
+      const response = await route.fetch();
+      const { etag: _, ...headers } = response.headers();
+      await route.fulfill({ response, headers });
+    });
+    await go('/secrets/compare?left=staging&right=production&prefix=UNTAGGED', 'Compare environments');
+    await page.getByLabel('Select UNTAGGED').check();
+    await page.getByRole('button', { name: 'Promote to production' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('The dry run came without its ETag').waitFor();
+    expect(await dialog.getByRole('button', { name: /^Promote/ }).isDisabled()).toBe(true);
+    await page.unroute('**/promote');
+    expectQuiet(ann);
+  });
+
   it('what was done can be undone from its message, and not over a change by somebody else', async () => {
     const { page, go, api } = ann;
     const { id } = await api('POST', '/secrets', { name: 'UNDONE', type: 'generic', value: 'x' });
