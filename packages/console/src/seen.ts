@@ -68,6 +68,13 @@ type Call<Answer> = (header: Header) => Promise<Answer>;
  */
 const successors = new WeakMap<Resource, Resource>();
 
+/**
+ * The state that a change is made to: what came of the member's own change to a resource that the page has
+ * not read again.
+ */
+export const currentOf = <Of extends Resource>(resource: Of): Of =>
+  (successors.get(resource) as Of | undefined) ?? resource;
+
 const CONFLICTS = ['REVISION_CONFLICT', 'VERSION_CONFLICT'];
 
 /**
@@ -79,11 +86,11 @@ export async function change<Of extends Resource, Answer>(
   call: Call<Answer>,
   accept: (now: Of) => void = (now) => void successors.set(resource, now),
 ): Promise<Answer> {
-  const seen = successors.get(resource) ?? resource;
+  const seen = currentOf(resource);
   try {
     const answer = await call({ 'If-Match': tagOf(seen) });
     const { data } = answer as { data?: Resource };
-    if (data?.id === seen.id) successors.set(resource, data);
+    if (data?.id === seen.id) successors.set(resource, { ...seen, ...data });
     return answer;
   } catch (error) {
     if (!(error instanceof VaultError) || !CONFLICTS.includes(error.code)) throw error;
@@ -120,7 +127,10 @@ export function useEdit<Of extends Resource | undefined, Draft extends object>(
   draftOf: (resource: Of) => Draft,
   lines?: Lines<Draft>,
 ) {
-  const [{ seen, first }, see] = useState(() => ({ seen: resource, first: draftOf(resource) }));
+  const [{ seen, first }, see] = useState(() => {
+    const now = (resource && currentOf(resource)) as Of;
+    return { seen: now, first: draftOf(now) };
+  });
   const [draft, setDraft] = useState(first);
   /** Shows another state of the resource, with the changes of the member. */
   const follow = (now: Of) => {
@@ -145,7 +155,7 @@ export function useDraft<Of extends Resource, Draft extends object>(
 ) {
   const edit = useEdit(resource, draftOf, lines);
   const { seen, draft, isSame, follow } = edit;
-  if (seen !== resource && (isSame || JSON.stringify(draft) === JSON.stringify(draftOf(resource))))
-    follow(resource);
+  const now = currentOf(resource);
+  if (seen !== now && (isSame || JSON.stringify(draft) === JSON.stringify(draftOf(now)))) follow(now);
   return edit;
 }

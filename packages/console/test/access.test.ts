@@ -169,15 +169,15 @@ describe.skipIf(!executablePath)('console: access', () => {
     });
     await go(`/blast/${key.id}`, 'Blast radius of blast key');
     const place = page.getByRole('region', { name: environment });
-    await place.getByText('1 of 2 secrets read').waitFor();
+    await place.getByText('1 of 2 secrets read or used').waitFor();
     await place.getByRole('link', { name: 'blast/A' }).waitFor();
     expect(asked.size, [...asked].join(' ')).toBeLessThanOrEqual(6);
     page.removeAllListeners('request');
     await page.getByRole('slider').focus();
     await page.keyboard.press('Home');
-    await place.getByText('0 of 2 secrets read').waitFor();
+    await place.getByText('0 of 2 secrets read or used').waitFor();
     await page.keyboard.press('End');
-    await place.getByText('1 of 2 secrets read').waitFor();
+    await place.getByText('1 of 2 secrets read or used').waitFor();
     const { data } = await api('GET', '/members');
     await go(`/blast/${data[0].id}`, `Blast radius of ${data[0].name}`);
     await page.getByRole('radio', { name: /^first key/ }).waitFor();
@@ -185,6 +185,31 @@ describe.skipIf(!executablePath)('console: access', () => {
       .getByRole('region', { name: 'Credentials below it' })
       .getByRole('link', { name: 'blast key' })
       .waitFor();
+    expectQuiet(ann);
+  });
+
+  it('the dialog that revokes a credential counts what it used, and is not green if the log has gaps', async () => {
+    const { page, go, api } = ann;
+    const agent = await api('POST', '/agent-credentials', { name: 'caller', scopes: ['secrets:use'] });
+    const time = new Date().toISOString();
+    const used = [{ secret_id: 'sec_used', name: 'USED', environment: 'production', version: 1, time }];
+    const dialog = page.getByRole('dialog');
+    const revoking = async (report: object) => {
+      await page.route('**/contain', async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: { ...(await response.json()), ...report } });
+      });
+      await go(`/credentials/${agent.id}`, 'caller');
+      await page.getByRole('button', { name: 'Revoke' }).click();
+    };
+    await revoking({ used });
+    await dialog.getByText('1 secret', { exact: true }).waitFor();
+    await dialog.getByRole('link', { name: 'USED' }).waitFor();
+    await page.unroute('**/contain');
+    await revoking({ gaps: [{ from: 1, to: 2 }] });
+    await dialog.getByText('Parts of the audit log are missing').waitFor();
+    expect(await dialog.locator('.note.good').count()).toBe(0);
+    await page.unroute('**/contain');
     expectQuiet(ann);
   });
 

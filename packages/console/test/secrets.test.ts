@@ -166,6 +166,24 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
+  it('a promotion is not offered if a proxy dropped the ETag of its dry run', async () => {
+    const { page, go, api } = ann;
+    await api('POST', '/secrets', { name: 'UNTAGGED', environment: 'staging', type: 'generic', value: 'x' });
+    await page.route('**/promote', async (route) => {
+      const response = await route.fetch();
+      const { etag: _, ...headers } = response.headers();
+      await route.fulfill({ response, headers });
+    });
+    await go('/secrets/compare?left=staging&right=production&prefix=UNTAGGED', 'Compare environments');
+    await page.getByLabel('Select UNTAGGED').check();
+    await page.getByRole('button', { name: 'Promote to production' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('The dry run came without its ETag').waitFor();
+    expect(await dialog.getByRole('button', { name: /^Promote/ }).isDisabled()).toBe(true);
+    await page.unroute('**/promote');
+    expectQuiet(ann);
+  });
+
   it('what was done can be undone from its message, and not over a change by somebody else', async () => {
     const { page, go, api } = ann;
     const { id } = await api('POST', '/secrets', { name: 'UNDONE', type: 'generic', value: 'x' });
@@ -203,6 +221,16 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await begin('Delete');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Nobody has read it in the last 24 hours.').waitFor();
+    await api('POST', '/upstreams', {
+      name: 'needing',
+      base_url: 'https://api.example.com',
+      environment: 'production',
+      allow: [{ methods: ['GET'], paths: ['/**'] }],
+      auth: [{ type: 'header', name: 'Authorization', value: 'Bearer {{NEEDED}}' }],
+    });
+    // Calls of an upstream are not reads.
+    await begin('Delete');
+    await dialog.getByText('Placed by the upstream needing. Its calls will fail.').waitFor();
     const { token } = await api('POST', '/api-keys', { name: 'billing worker', scopes: ['secrets:read'] });
     await call(url, token, 'GET', `/orgs/${org}/secrets/${id}`);
     for (const verb of ['Delete', 'Rotate'] as const) {
@@ -381,7 +409,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await page.getByRole('checkbox', { name: 'Select edit/C' }).click({ modifiers: ['Shift'] });
     const bar = page.getByRole('region', { name: 'Selection' });
     await bar.getByRole('button', { name: 'Edit' }).click();
-    const { data } = await api('GET', '/secrets?prefix=edit/B&sort=name');
+    const { data } = await api('GET', '/secrets?environment=production&prefix=edit/B&sort=name');
     await api('PATCH', `/secrets/${data[0].id}`, { description: 'by somebody else' });
     const dialog = page.getByRole('dialog', { name: 'Edit 3 secrets in production' });
     await dialog.getByLabel('Add or replace tags').fill('team: core');
@@ -392,10 +420,92 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await dialog.getByText('not changed', { exact: true }).waitFor();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await bar.getByText('1 secret selected').waitFor();
-    const after = (await api('GET', '/secrets?prefix=edit/&sort=name')).data;
+    const after = (await api('GET', '/secrets?environment=production&prefix=edit/&sort=name')).data;
     const done = { tags: { kept: '1', team: 'core' }, rotate_every_seconds: 2_592_000 };
     expect(after).toMatchObject([done, { tags: { kept: '1' }, rotate_every_seconds: null }, done]);
     // The browser itself logs the refusal.
+    ann.said.length = 0;
+  });
+
+  it('a second edit of several secrets keeps what the first one set, also while the list is not read again', async () => {
+    const { page, go, api } = ann;
+    for (const name of ['A', 'B'])
+      await api('POST', '/secrets', { name: `twice/${name}`, type: 'generic', value: 'x' });
+    await go('/secrets?path=twice/', 'Secrets');
+    const bar = page.getByRole('region', { name: 'Selection' });
+    const dialog = page.getByRole('dialog', { name: 'Edit 2 secrets in production' });
+    await page.route(/\/secrets\?/, (route) => route.abort());
+    for (const tag of ['team: core', 'tier: gold']) {
+      for (const name of ['A', 'B'])
+        await page.getByRole('checkbox', { name: `Select twice/${name}` }).click();
+      await bar.getByRole('button', { name: 'Edit' }).click();
+      // What is about to be changed is named first.
+      await dialog.getByText('twice/B', { exact: true }).waitFor();
+      await dialog.getByLabel('Add or replace tags').fill(tag);
+      await dialog.getByRole('button', { name: 'Edit 2 secrets' }).click();
+      await dialog.getByText('2 secrets changed').waitFor();
+      await dialog.getByRole('button', { name: 'Done' }).click();
+    }
+    await page.unroute(/\/secrets\?/);
+    const tags = { team: 'core', tier: 'gold' };
+    expect((await api('GET', '/secrets?environment=production&prefix=twice/&sort=name')).data).toMatchObject([
+      { tags },
+      { tags },
+    ]);
+    // The browser itself logs that the list could not be read.
+    ann.said.length = 0;
+  });
+
+  it('changes of several secrets stop when their dialog is left', async () => {
+    const { page, go, api } = ann;
+    for (const name of ['A', 'B', 'C'])
+      await api('POST', '/secrets', { name: `stop/${name}`, type: 'generic', value: 'x' });
+    const bar = page.getByRole('region', { name: 'Selection' });
+    const begin = async (verb: string) => {
+      await go('/secrets?path=stop/', 'Secrets');
+      await page.getByRole('checkbox', { name: 'Select stop/A' }).click();
+      await page.getByRole('checkbox', { name: 'Select stop/C' }).click({ modifiers: ['Shift'] });
+      await bar.getByRole('button', { name: verb }).click();
+    };
+    /** Holds the first change until the dialog has been left. */
+    const leaveWhile = async (method: string, start: () => Promise<void>) => {
+      const asked = Promise.withResolvers<void>();
+      const left = Promise.withResolvers<void>();
+      await page.route(/\/secrets\/sec_/, async (route) => {
+        if (route.request().method() !== method) return route.fallback();
+        asked.resolve();
+        await left.promise;
+        await route.continue();
+      });
+      await start();
+      await asked.promise;
+      await page.keyboard.press('Escape');
+      left.resolve();
+    };
+    await begin('Edit');
+    const dialog = page.getByRole('dialog');
+    await leaveWhile('PATCH', async () => {
+      await dialog.getByLabel('Add or replace tags').fill('team: core');
+      await dialog.getByRole('button', { name: 'Edit 3 secrets' }).click();
+    });
+    await dialog.getByText('Stopped. 1 secret changed').waitFor();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await bar.getByText('2 secrets selected').waitFor();
+    await page.unroute(/\/secrets\/sec_/);
+    const tags = (await api('GET', '/secrets?environment=production&prefix=stop/&sort=name')).data.map(
+      (each: { tags: object }) => each.tags,
+    );
+    expect(tags).toEqual([{ team: 'core' }, {}, {}]);
+    await begin('Delete');
+    await leaveWhile('DELETE', async () => {
+      await dialog.getByRole('textbox').fill('production');
+      await dialog.getByRole('button', { name: 'Delete 3 secrets' }).click();
+    });
+    await page.getByText('1 secret deleted').waitFor();
+    await bar.getByText('2 secrets selected').waitFor();
+    await page.unroute(/\/secrets\/sec_/);
+    expect((await api('GET', '/secrets?environment=production&prefix=stop/&sort=name')).data).toHaveLength(2);
+    // The browser itself logs that the form is gone.
     ann.said.length = 0;
   });
 

@@ -1,5 +1,6 @@
-// What a credential could read and did read. Pure. Invariant: a secret counts from the first time that it was
-// read, and a secret without an environment is one that the member may not list, or that is gone.
+// What a credential could read, and did read or use through upstreams. Pure. Invariant: a secret counts
+// from the first time that it was read, and a secret without an environment is one that the member may not
+// list, or that is gone.
 import type { Bar } from '../../histogram';
 import type { Contained, Graph } from '../incident/data';
 

@@ -1,6 +1,6 @@
 // The blast radius of a credential, or of the credentials of a person or a device: what it could read, and
-// what it did read until a time. Invariant: it shows what the graph and the dry run of a containment show the
-// member, and changes nothing.
+// what it did read, or use through an upstream, until a time. Invariant: it shows what the graph and the
+// dry run of a containment show the member, says what these leave out, and changes nothing.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, useRead, vault } from '../../api';
@@ -14,6 +14,7 @@ import { Badge, Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
 import { type Credential, type Kind, readPage } from '../credentials/kinds';
 import { nameOfKind } from '../credentials/words';
 import { type Graph, named, useGraph, usePreview } from '../incident/data';
+import { Incomplete, isComplete } from '../incident/incomplete';
 import { type Place, placesOf, readsOver, type Seen, seenOf } from './data';
 import './blast.css';
 
@@ -32,7 +33,7 @@ const brief = new Intl.DateTimeFormat('en-GB', {
 /** A place, with the secrets that were read there. */
 function PlaceCard({ place: { environment, reachable, isAtLeast, seen } }: { place: Place }) {
   const all = Math.max(reachable, seen.length);
-  const words = `${seen.length.toLocaleString()} of ${isAtLeast ? 'at least ' : ''}${counted(all, 'secret')} read`;
+  const words = `${seen.length.toLocaleString()} of ${isAtLeast ? 'at least ' : ''}${counted(all, 'secret')} read or used`;
   const more = seen.length - SHOWN;
   return (
     <section class="card stack" aria-label={environment ?? 'Elsewhere'}>
@@ -73,26 +74,26 @@ interface SliderProps {
 /** When secrets were first read, and until when to look. */
 function Slider({ seen, from, to, until, onUntil }: SliderProps) {
   const count = seen.filter(({ time }) => time <= until).length;
-  const wordsOf = ({ all }: { all: number }) => `${counted(all, 'secret')} first read`;
+  const wordsOf = ({ all }: { all: number }) => `${counted(all, 'secret')} first read or used`;
   return (
     <section class="stack tight" aria-label="Over time">
       <Bars
         bars={readsOver(seen, from, to)}
         to={to}
-        label={`${counted(seen.length, 'secret')} first read between ${moment.format(from)} and ${moment.format(to)}`}
+        label={`${counted(seen.length, 'secret')} first read or used between ${moment.format(from)} and ${moment.format(to)}`}
         wordsOf={wordsOf}
-        hint="When each secret was first read."
+        hint="When each secret was first read or used."
       />
       <label class="blast-slider">
         <span>
-          Until <strong>{moment.format(until)}</strong>: {counted(count, 'secret')} read
+          Until <strong>{moment.format(until)}</strong>: {counted(count, 'secret')} read or used
         </span>
         <input
           type="range"
           min={0}
           max={STEPS}
           value={Math.round(((until - from) / (to - from)) * STEPS)}
-          aria-valuetext={`${moment.format(until)}, ${counted(count, 'secret')} read`}
+          aria-valuetext={`${moment.format(until)}, ${counted(count, 'secret')} read or used`}
           onInput={({ currentTarget }) => onUntil(from + (Number(currentTarget.value) / STEPS) * (to - from))}
         />
       </label>
@@ -149,7 +150,7 @@ function Radius({ id, isWhole }: { id: string; isWhole: boolean }) {
       />
       <PageHead
         title={`Blast radius of ${name}`}
-        lead="What it and the credentials below it could read, faint, and did read, bold."
+        lead="What it and the credentials below it could read, faint, and did read or use, bold."
       />
     </>
   );
@@ -160,11 +161,14 @@ function Radius({ id, isWhole }: { id: string; isWhole: boolean }) {
         <p class="note warn">It is no longer valid, so it can reach nothing now.</p>
       )}
       {!may('tokens:write') && (
-        <p class="note">What it did read is shown to members who may contain it (tokens:write).</p>
+        <p class="note">What it did read or use is shown to members who may contain it (tokens:write).</p>
       )}
       {report.error && <ErrorNote error={report.error} onRetry={report.refetch} />}
       {may('tokens:write') && !report.data && !report.error && <Skeleton rows={3} />}
-      {report.data && seen.length === 0 && <p class="note good">It has read no secret.</p>}
+      {report.data && seen.length === 0 && (
+        <p class={`note ${isComplete(report.data) ? 'good' : 'plain'}`}>It has read and used no secret.</p>
+      )}
+      {report.data && <Incomplete report={report.data} />}
       {seen.length > 0 && (
         <Slider seen={seen} from={from} to={now} until={until} onUntil={(time) => setUntil(time)} />
       )}
@@ -223,7 +227,7 @@ function Owned({ id }: { id: string }) {
       />
       <PageHead
         title={`Blast radius of ${name}`}
-        lead={`What the credentials ${isDevice ? 'bound to it' : 'they made'} could read, faint, and did read, bold.`}
+        lead={`What the credentials ${isDevice ? 'bound to it' : 'they made'} could read, faint, and did read or use, bold.`}
       />
       {error && <ErrorNote error={error} onRetry={refetch} />}
       {!data && !error && <Skeleton rows={4} />}

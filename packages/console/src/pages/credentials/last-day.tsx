@@ -1,9 +1,13 @@
-// What a credential, and what was made with it, read in the last day: the programs that fail without it.
+// What a credential, and what was made with it, read in the last day, or used through upstreams: the
+// programs that fail without it. Invariant: it is never green for a credential that was used, nor if the
+// log has gaps.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { counted } from '../../counted';
 import { may } from '../../may';
+import { seenOf } from '../blast/data';
 import { usePreview } from '../incident/data';
+import { Incomplete, isComplete } from '../incident/incomplete';
 import type { Credential } from './kinds';
 import { Maker } from './maker';
 
@@ -15,21 +19,29 @@ export function LastDay({ credential }: { credential: Credential }) {
   const [since] = useState(() => new Date(Date.now() - DAY).toISOString());
   const { data } = usePreview(credential.id, { rotate: false, since });
   if (!may('tokens:write') || !data) return null;
-  const read = [...new Map(data.read.map((secret) => [secret.secret_id, secret])).values()];
-  if (!read.length) return <p class="note good">Nothing was read with it in the last 24 hours.</p>;
-  const more = read.length - SHOWN;
+  const seen = seenOf(data);
+  if (!seen.length)
+    return (
+      <>
+        <p class={`note ${isComplete(data) ? 'good' : 'plain'}`}>
+          No secret was read or used with it in the last 24 hours.
+        </p>
+        <Incomplete report={data} />
+      </>
+    );
+  const more = seen.length - SHOWN;
   return (
     <section class="note warn affected" aria-label="Affected">
       <p>
-        <strong>{counted(read.length, 'secret')}</strong> read with it in the last 24 hours. Programs that
-        need {read.length === 1 ? 'it' : 'them'} will fail.
+        <strong>{counted(seen.length, 'secret')}</strong> read or used with it in the last 24 hours. Programs
+        that need {seen.length === 1 ? 'it' : 'them'} will fail.
         <Maker id={credential.id} />
       </p>
       <ul class="names">
-        {read.slice(0, SHOWN).map(({ secret_id, name }) => (
-          <li key={secret_id}>
-            <Link href={`/secrets/${secret_id}`} class="mono">
-              {name ?? `…${secret_id.slice(-6)}`}
+        {seen.slice(0, SHOWN).map(({ id, name }) => (
+          <li key={id}>
+            <Link href={`/secrets/${id}`} class="mono">
+              {name ?? `…${id.slice(-6)}`}
             </Link>
           </li>
         ))}

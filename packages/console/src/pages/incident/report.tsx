@@ -12,6 +12,7 @@ import { Badge, Time } from '../../ui/parts';
 import { Rotate } from '../secrets/change';
 import { KINDS } from './credentials';
 import type { Contained, IncidentReport, Report as ReportOf } from './data';
+import { Incomplete } from './incomplete';
 
 interface Secret {
   secret_id: string;
@@ -210,14 +211,7 @@ export const Deeds = ({ report }: { report: ReportOf }) => (
         )}
       />
     ))}
-    {report.omitted ? (
-      <p class="note warn">{counted(report.omitted, 'more credential')} or more are not listed.</p>
-    ) : null}
-    {report.gaps?.length ? (
-      <p class="note warn">
-        Parts of the audit log are missing or unreadable, so this report may be incomplete.
-      </p>
-    ) : null}
+    <Incomplete report={report} />
   </>
 );
 

@@ -1,8 +1,10 @@
-// Whom a change of secrets affects: who read them in the last day, and whom to tell. Invariant: it shows what
-// the lists of readers, credentials and members show the member, and nothing for a list that they may not
-// see.
+// Whom a change of secrets affects: who read them in the last day, whom to tell, and which upstreams place
+// them. Invariants: it shows what the lists of readers, upstreams, credentials and members show the
+// member, and nothing for a list that they may not see; it is never green while an upstream may place one
+// of them, since calls of upstreams are not reads.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
 import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
 import { may } from '../../may';
@@ -54,14 +56,72 @@ async function readersSince(ids: string[], since: number, signal: AbortSignal): 
   return { data: [...found.values()].sort((a, b) => (a.last_read_at < b.last_read_at ? 1 : -1)) };
 }
 
-interface AffectedProps {
-  secrets: Pick<Secret, 'id' | 'environment'>[];
-  /** What happens to them, as in "They will fail." */
-  outcome: string;
+type Affecting = Pick<Secret, 'id' | 'name' | 'environment'>;
+
+/** The upstreams that place one of several secrets. */
+async function upstreamsWith(secrets: Affecting[], signal: AbortSignal) {
+  const places = new Set(secrets.map(({ environment, name }) => `${environment} ${name}`));
+  const found = [];
+  for (let cursor: string | undefined; ; ) {
+    const { data } = await vault().api.GET('/orgs/{org_id}/upstreams', {
+      params: { path: here(), query: { limit: 100, cursor } },
+      signal,
+    });
+    found.push(
+      ...data.data.filter((one) => one.secrets?.some((name) => places.has(`${one.environment} ${name}`))),
+    );
+    if (!data.next_cursor) return { data: found };
+    cursor = data.next_cursor;
+  }
 }
 
-/** Who read secrets in the last day, and what happens to them. */
-export function Affected({ secrets, outcome }: AffectedProps) {
+/** The upstreams that place one of several secrets; undefined if that is not known. */
+const usePlacing = (secrets: Affecting[]) =>
+  useRead(
+    ['upstreams', 'placing', ...secrets.map(({ id }) => id)],
+    (signal) => upstreamsWith(secrets, signal),
+    may('upstreams:read'),
+  ).data;
+
+/** Their calls use the secrets and read none, so they are in no list of readers. */
+const Placing = ({ upstreams, fails }: { upstreams: { id: string; name: string }[]; fails: boolean }) => (
+  <p class="note warn">
+    Placed by the {upstreams.length === 1 ? 'upstream' : 'upstreams'}{' '}
+    {upstreams.slice(0, SHOWN).map(({ id, name }, at) => (
+      <>
+        {at > 0 && ', '}
+        <Link href={`/upstreams/${id}`}>{name}</Link>
+      </>
+    ))}
+    {upstreams.length > SHOWN && ` and ${counted(upstreams.length - SHOWN, 'other')}`}.{' '}
+    {fails
+      ? `${upstreams.length === 1 ? 'Its' : 'Their'} calls will fail.`
+      : `${upstreams.length === 1 ? 'Its' : 'Their'} calls get the new value.`}
+  </p>
+);
+
+interface AffectedProps {
+  secrets: Affecting[];
+  /** What happens to them, as in "They will fail." */
+  outcome: string;
+  /** Whether calls of upstreams that place them will fail. */
+  fails?: boolean;
+}
+
+/** Who read secrets in the last day, which upstreams place them, and what happens to these. */
+export function Affected(props: AffectedProps) {
+  const placing = usePlacing(props.secrets);
+  return (
+    <>
+      <ReadBy {...props} isPlaced={placing === undefined || placing.length > 0} />
+      {placing !== undefined && placing.length > 0 && (
+        <Placing upstreams={placing} fails={props.fails ?? true} />
+      )}
+    </>
+  );
+}
+
+function ReadBy({ secrets, outcome, isPlaced }: AffectedProps & { isPlaced: boolean }) {
   const [since] = useState(() => Date.now() - DAY);
   const ids = secrets.map(({ id }) => id);
   const isRead = ids.length <= MOST && secrets.every(({ environment }) => may('audit:read', environment));
@@ -72,7 +132,8 @@ export function Affected({ secrets, outcome }: AffectedProps) {
   );
   if (!data) return null;
   const it = ids.length === 1 ? 'it' : 'them';
-  if (!data.length) return <p class="note good">Nobody has read {it} in the last 24 hours.</p>;
+  if (!data.length)
+    return <p class={`note ${isPlaced ? 'plain' : 'good'}`}>Nobody has read {it} in the last 24 hours.</p>;
   const more = data.length - SHOWN;
   return (
     <section class="note warn affected" aria-label="Affected">

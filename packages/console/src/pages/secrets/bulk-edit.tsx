@@ -1,16 +1,18 @@
-// Edits tags, lifetimes and rotation of several secrets. Invariant: each secret is a request of its own that
-// names the state that was shown, and has a row with its result; those that failed stay selected.
+// Edits tags, lifetimes and rotation of several secrets. Invariant: each secret is a request of its own
+// that names the state that was shown, and has a row with its result; those that failed, and those that
+// were not reached when the member stopped, stay selected.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
 import { counted } from '../../counted';
 import { explain } from '../../errors';
-import { change } from '../../seen';
+import { change, currentOf } from '../../seen';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Badge, type Tone } from '../../ui/parts';
+import { useStop } from '../../ui/stop';
 import { type Choice, type Draft, patchOf } from './bulk';
 import { checkTags, tagsOf } from './change';
 import { amount } from './create';
@@ -36,7 +38,8 @@ interface Result {
 }
 
 async function edit(secret: Secret, draft: Draft): Promise<Result> {
-  const body = patchOf(secret, draft);
+  // A list that has not been read again does not show what an earlier edit set.
+  const body = patchOf(currentOf(secret), draft);
   if (!Object.keys(body).length) return { secret, tone: 'plain', label: 'as it was' };
   try {
     await change(secret, (header) =>
@@ -49,13 +52,22 @@ async function edit(secret: Secret, draft: Draft): Promise<Result> {
   }
 }
 
+/** The names, before anything happens to the secrets. */
+export const Names = ({ secrets }: { secrets: Secret[] }) => (
+  <ul class="names mono">
+    {secrets.map(({ id, name }) => (
+      <li key={id}>{name}</li>
+    ))}
+  </ul>
+);
+
 /** A row for each secret. */
-const Results = ({ results, total }: { results: Result[]; total: number }) => (
+const Results = ({ results, total, isDone }: { results: Result[]; total: number; isDone: boolean }) => (
   <>
     <p role="status">
-      {results.length < total
-        ? `${results.length.toLocaleString()} of ${counted(total, 'secret')} done`
-        : `${counted(results.filter(({ tone }) => tone === 'good').length, 'secret')} changed`}
+      {isDone
+        ? `${results.length < total ? 'Stopped. ' : ''}${counted(results.filter(({ tone }) => tone === 'good').length, 'secret')} changed`
+        : `${results.length.toLocaleString()} of ${counted(total, 'secret')} done`}
     </p>
     <ul class="timeline long">
       {results.map(({ secret, tone, label, why }) => (
@@ -154,16 +166,21 @@ export function EditSeveral({ environment, secrets: chosen, onClose }: Props) {
   const finished = new Set(
     results?.filter(({ tone }) => tone === 'good' || tone === 'plain').map(({ secret }) => secret.id),
   );
-  const isDone = results?.length === secrets.length;
-  const close = () => onClose(secrets.filter(({ id }) => !finished.has(id)));
+  const [isDone, setDone] = useState(false);
+  const { begin, stop } = useStop();
+  const isRunning = results !== null && !isDone;
+  const close = () => (isRunning ? stop() : onClose(secrets.filter(({ id }) => !finished.has(id))));
   const act = async () => {
     checkTags(input.tags);
     const draft = { ...input, tags: tagsOf(input.tags) };
+    const run = begin();
     setResults([]);
     for (const secret of secrets) {
+      if (run.isStopped) break;
       const result = await edit(secret, draft);
       setResults((before) => [...(before ?? []), result]);
     }
+    setDone(true);
     await forget('secrets');
   };
   return (
@@ -174,10 +191,10 @@ export function EditSeveral({ environment, secrets: chosen, onClose }: Props) {
     >
       {results ? (
         <div class="stack">
-          <Results results={results} total={secrets.length} />
+          <Results results={results} total={secrets.length} isDone={isDone} />
           <footer class="dialog-foot">
-            <Button kind="primary" disabled={!isDone} onPress={close}>
-              Done
+            <Button kind={isDone ? 'primary' : 'plain'} onPress={close}>
+              {isDone ? 'Done' : 'Stop'}
             </Button>
           </footer>
         </div>
@@ -189,6 +206,7 @@ export function EditSeveral({ environment, secrets: chosen, onClose }: Props) {
           problems={problems}
           disabled={isSame}
         >
+          <Names secrets={secrets} />
           <Fields input={input} set={(part) => setInput({ ...input, ...part })} problems={problems} />
         </Form>
       )}

@@ -253,7 +253,11 @@ export function Rotate({ secret, onClose }: Props) {
             required
           />
         )}
-        <Affected secrets={[secret]} outcome="They have the old value until they read it again." />
+        <Affected
+          secrets={[secret]}
+          outcome="They have the old value until they read it again."
+          fails={false}
+        />
       </Form>
     </Dialog>
   );

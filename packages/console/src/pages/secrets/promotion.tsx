@@ -27,8 +27,17 @@ interface PromotionProps {
   onClose: () => void;
 }
 
-/** What a dry run showed. A proxy that compresses marks it as weak. Without one, nothing is promoted. */
-const tagIn = ({ headers }: Response): string => (headers.get('ETag') ?? '').replace(/^W\//, '');
+/**
+ * The tag of what a dry run showed. A proxy that compresses marks it as weak. Without one, nothing is
+ * promoted: the platform drops an empty If-Match, so the service would take it for no condition.
+ */
+function tagIn({ headers, status }: Response): string {
+  const tag = /^(?:W\/)?("[^",]+")$/.exec(headers.get('ETag') ?? '')?.[1];
+  if (tag) return tag;
+  const message =
+    'The dry run came without its ETag, so nothing can be promoted. A proxy may have dropped it.';
+  throw new VaultError(message, { code: 'UNEXPECTED_RESPONSE', status });
+}
 
 function Names({ label, names }: { label: string; names: string[] }) {
   if (!names.length) return null;
@@ -55,10 +64,12 @@ export function Promotion({ from, to, names, extra, onDone, onClose }: Promotion
       body: { from, names: wanted, prune, dryRun },
     });
   const look = (isShown = () => true) =>
-    ask(true).then(
-      ({ data, response }) => isShown() && setSeen({ promoted: data, tag: tagIn(response) }),
-      (refused) => isShown() && setError(refused),
-    );
+    ask(true)
+      .then(({ data, response }) => ({ promoted: data, tag: tagIn(response) }))
+      .then(
+        (shown) => isShown() && setSeen(shown),
+        (refused) => isShown() && setError(refused),
+      );
   // A dry run of another choice is not what is promoted.
   useEffect(() => {
     let isShown = true;
@@ -122,7 +133,7 @@ export function Promotion({ from, to, names, extra, onDone, onClose }: Promotion
         <Button
           kind={removed.length ? 'danger' : 'primary'}
           disabled={!seen || !action.length}
-          onPress={() => promote(seen?.tag ?? '')}
+          onPress={() => seen && promote(seen.tag)}
         >
           {action.join(', ').replace(/^d/, 'D') || `Promote ${counted(0, 'secret')}`}
         </Button>

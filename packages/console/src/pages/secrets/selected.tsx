@@ -1,6 +1,6 @@
-// Actions on several secrets of an environment: edit, delete, restore, export. Invariants: what will happen
-// is said for each name before it happens; secrets are changed one after the other, so after a failure or a
-// closed tab each is either changed or as it was.
+// Actions on several secrets of an environment: edit, delete, restore, export. Invariants: what will
+// happen is said for each name before it happens; secrets are changed one after the other, until the
+// dialog is left, so after a failure or a closed tab each is either changed or as it was.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -10,10 +10,11 @@ import { may } from '../../may';
 import { change } from '../../seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
+import { type Run, useStop } from '../../ui/stop';
 import type { Choosing } from '../../ui/table';
 import { report, tell } from '../../ui/toast';
 import { Affected } from './affected';
-import { EditSeveral } from './bulk-edit';
+import { EditSeveral, Names } from './bulk-edit';
 import type { Row, Secret } from './secret';
 
 /** Each is a request, and a session has 600 a minute. */
@@ -49,19 +50,22 @@ const remove = (secret: Secret) =>
   change(secret, (header) => vault().api.DELETE('/orgs/{org_id}/secrets/{id}', at(secret.id, header)));
 const restore = (secret: Secret) => vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(secret.id));
 
-/** Changes secrets one after the other. Returns those that could not be changed, and tells how many were. */
+/** Changes secrets one after the other. Returns those that were not changed, and tells how many were. */
 async function each(
   secrets: Secret[],
   act: (secret: Secret) => Promise<unknown>,
   done: string,
+  run: Run,
 ): Promise<Secret[]> {
   const failed: Secret[] = [];
   const errors: unknown[] = [];
   for (const secret of secrets)
-    await act(secret).catch((error) => {
-      failed.push(secret);
-      errors.push(error);
-    });
+    if (run.isStopped) failed.push(secret);
+    else
+      await act(secret).catch((error) => {
+        failed.push(secret);
+        errors.push(error);
+      });
   await forget('secrets');
   const count = secrets.length - failed.length;
   const held = errors.filter((error) => error instanceof ApprovalRequiredError).length;
@@ -69,24 +73,13 @@ async function each(
     tell(
       `${counted(count, 'secret')} ${done}`,
       failed.length
-        ? `${counted(failed.length, 'secret')} could not be. They are still selected.`
+        ? `${counted(failed.length, 'secret')} ${failed.length === 1 ? 'was not, and is' : 'were not, and are'} still selected.`
         : undefined,
     );
   if (held > 1) tell(`${counted(held, 'secret')} wait for approval`, 'Repeat this once they are approved.');
   const first = errors.find((error) => held < 2 || !(error instanceof ApprovalRequiredError));
   if (first) report(first);
   return failed;
-}
-
-/** The names, as many as fit. */
-function Names({ secrets }: { secrets: Secret[] }) {
-  return (
-    <ul class="names mono">
-      {secrets.map(({ id, name }) => (
-        <li key={id}>{name}</li>
-      ))}
-    </ul>
-  );
 }
 
 interface SelectedProps {
@@ -99,6 +92,7 @@ interface SelectedProps {
 export function Selected({ environment, chosen, keep }: SelectedProps) {
   const [doing, setDoing] = useState<'edit' | 'delete' | null>(null);
   const [, go] = useLocation();
+  const { begin, stop } = useStop();
   if (!chosen.length) return null;
   const isDeleted = chosen.some(({ status }) => status === 'deleted');
   const tooMany = chosen.length > MOST;
@@ -131,7 +125,7 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
             <Button
               small
               disabled={tooMany}
-              onPress={async () => keep(await each(chosen, restore, 'restored'))}
+              onPress={async () => keep(await each(chosen, restore, 'restored', begin()))}
             >
               Restore
             </Button>
@@ -156,8 +150,11 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
           title={`Delete ${counted(chosen.length, 'secret')} in ${environment}?`}
           action={`Delete ${counted(chosen.length, 'secret')}`}
           word={chosen.length > 1 ? environment : undefined}
-          onConfirm={async () => keep(await each(chosen, remove, 'deleted'))}
-          onClose={() => setDoing(null)}
+          onConfirm={async () => keep(await each(chosen, remove, 'deleted', begin()))}
+          onClose={() => {
+            stop();
+            setDoing(null);
+          }}
         >
           <p>Programs that read them will fail immediately. You can restore them for 7 days.</p>
           <Names secrets={chosen} />

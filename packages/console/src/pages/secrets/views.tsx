@@ -76,14 +76,16 @@ export function Views({ environment }: { environment: string }) {
   const [, go] = useLocation();
   const query = queryOf(search, environment);
   const current = views.find((view) => view.query === query);
-  const keep = (next: View[]) => {
-    localStorage.setItem(keyOf(), JSON.stringify(next));
-    setViews(next);
+  // Another tab, or an earlier message, may have changed them since.
+  const keep = (next: (views: View[]) => View[]) => {
+    const changed = next(stored()).slice(0, MOST);
+    localStorage.setItem(keyOf(), JSON.stringify(changed));
+    setViews(changed);
   };
-  const remove = ({ name }: View) => {
-    const before = views;
-    keep(views.filter((view) => view.name !== name));
-    tell(`View ${name} removed`, undefined, async () => keep(before));
+  const put = (one: View) => keep((all) => [...all.filter(({ name }) => name !== one.name), one]);
+  const remove = (one: View) => {
+    keep((all) => all.filter(({ name }) => name !== one.name));
+    tell(`View ${one.name} removed`, undefined, async () => put(one));
   };
   return (
     <>
@@ -101,12 +103,7 @@ export function Views({ environment }: { environment: string }) {
       >
         {current?.name ?? 'Views'}
       </Menu>
-      {saving && (
-        <Save
-          onSave={(name) => keep([...views.filter((view) => view.name !== name), { name, query }])}
-          onClose={() => setSaving(false)}
-        />
-      )}
+      {saving && <Save onSave={(name) => put({ name, query })} onClose={() => setSaving(false)} />}
     </>
   );
 }
