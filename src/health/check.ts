@@ -384,8 +384,8 @@ export async function probeCame(env: Env): Promise<void> {
 }
 
 /**
- * Logs a deployment key that is missing or does not open. Isolates keep the key that they have read, so callers
- * can be served for as long as an isolate lives, and no request tells.
+ * Logs a deployment key that is missing or does not open. Isolates keep the key that they have read, so
+ * callers can be served for as long as an isolate lives, and no request tells.
  */
 async function tellOfDeploymentKey(env: Env, masters: MasterKey[], { hadOrgs }: Survey): Promise<void> {
   // A table of keys that is missing is told by /healthz.
@@ -402,8 +402,8 @@ async function tellOfDeploymentKey(env: Env, masters: MasterKey[], { hadOrgs }: 
 }
 
 /**
- * The scheduled run: tells of the deployment key and of a queue that stands still, sends the next probe, and looks at some
- * organisations.
+ * The scheduled run: tells of the deployment key and of a queue that stands still, sends the next probe, and
+ * looks at some organisations.
  */
 export async function watch(env: Env, scheduled: number, now = Date.now()): Promise<void> {
   const settings = settingsOf(env);

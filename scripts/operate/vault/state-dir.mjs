@@ -183,8 +183,8 @@ export function unreadableDatabases(dir, whole = false) {
 }
 
 /**
- * A directory from which the local D1 can be read: this one, or a copy in `scratch`. To be read, a database in
- * WAL mode needs an index of 32 KiB beside it, for which a full disk has no room. Nothing is copied that a
+ * A directory from which the local D1 can be read: this one, or a copy in `scratch`. To be read, a database
+ * in WAL mode needs an index of 32 KiB beside it, for which a full disk has no room. Nothing is copied that a
  * service writes: it has the index already.
  * @param {string} dir @param {string} scratch on another disk
  */
