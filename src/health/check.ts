@@ -384,8 +384,26 @@ export async function probeCame(env: Env): Promise<void> {
 }
 
 /**
- * The scheduled run: tells of a queue that stands still, sends the next probe, and looks at some
- * organisations.
+ * Logs a deployment key that is missing or does not open. Isolates keep the key that they have read, so
+ * callers can be served for as long as an isolate lives, and no request tells.
+ */
+async function tellOfDeploymentKey(env: Env, masters: MasterKey[], { hadOrgs }: Survey): Promise<void> {
+  // A table of keys that is missing is told by /healthz.
+  const { keys } = await storedIn(env);
+  if (!keys) return;
+  const event = keys.deployment
+    ? !opens(masters, 'deployment key', 'deployment', keys.deployment) && 'wrapped_key_does_not_open'
+    : keys.hasOrgs
+      ? 'deployment_key_missing'
+      : hadOrgs && 'database_lost';
+  if (!event) return;
+  const { master_id } = keys.deployment ?? {};
+  console.error(JSON.stringify({ level: 'error', event, owner: 'deployment', master_id }));
+}
+
+/**
+ * The scheduled run: tells of the deployment key and of a queue that stands still, sends the next probe, and
+ * looks at some organisations.
  */
 export async function watch(env: Env, scheduled: number, now = Date.now()): Promise<void> {
   const settings = settingsOf(env);
@@ -400,14 +418,14 @@ export async function watch(env: Env, scheduled: number, now = Date.now()): Prom
         seconds: Math.round((now - (came ?? sent)) / 1000),
       }),
     );
-  // Each happens whatever becomes of the other.
-  const surveying = survey(env, settings.masterKeys, readSurvey(pulse), now, scheduled).then(
-    async (after) => {
-      await gateOf(env).surveyed(JSON.stringify(after));
-      last = null; // what this isolate knows is older
-    },
-  );
-  const failed = (await Promise.allSettled([sendProbe(env), surveying])).find(
+  // Each happens whatever becomes of the others.
+  const known = readSurvey(pulse);
+  const surveying = survey(env, settings.masterKeys, known, now, scheduled).then(async (after) => {
+    await gateOf(env).surveyed(JSON.stringify(after));
+    last = null; // what this isolate knows is older
+  });
+  const telling = tellOfDeploymentKey(env, settings.masterKeys, known);
+  const failed = (await Promise.allSettled([sendProbe(env), surveying, telling])).find(
     ({ status }) => status === 'rejected',
   );
   if (failed) throw (failed as PromiseRejectedResult).reason;

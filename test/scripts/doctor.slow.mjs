@@ -306,6 +306,11 @@ describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
     assert.equal(incomplete.code, 1);
     assert.match(incomplete.out, /^fail +tables +the database lacks the table webhooks.*D1 Time Travel/m);
 
+    db.exec("DELETE FROM d1_migrations WHERE name LIKE '0004%'");
+    const unrecorded = await remote({ MASTER_KEYS: keys });
+    assert.equal(unrecorded.code, 1);
+    assert.match(unrecorded.out, /^fail +migrations +the record that 0004_\w+\.sql was applied is lost/m);
+
     db.exec("UPDATE org_keys SET master_id = 'k0'; DELETE FROM d1_migrations");
     account.worker.secrets.delete('BOOTSTRAP_TOKEN');
     account.worker.bindings = account.worker.bindings.filter(({ name }) => name !== 'QUEUE');

@@ -56,6 +56,37 @@ describe('state directory', () => {
     assert.equal(isInUse(of), true);
   });
 
+  it('can be read on a full disk, from a copy elsewhere', { skip: process.platform === 'win32' }, () => {
+    const of = path.join(dir, 'full');
+    const folder = path.join(of, 'v3', 'd1', 'one');
+    fs.mkdirSync(folder, { recursive: true });
+    fs.mkdirSync(path.join(of, 'v3', 'do'));
+    const db = new DatabaseSync(path.join(folder, 'db.sqlite'));
+    db.exec('PRAGMA journal_mode = WAL; CREATE TABLE d1_migrations (name)');
+    // What an unclean end leaves: changes that are only in the journal.
+    for (const end of ['', '-wal'])
+      fs.copyFileSync(path.join(folder, `db.sqlite${end}`), path.join(folder, `left.sqlite${end}`));
+    db.close();
+    fs.rmSync(path.join(folder, 'db.sqlite'));
+    const scratch = fs.mkdtempSync(path.join(dir, 'scratch-'));
+    const module = pathToFileURL(
+      path.resolve(import.meta.dirname, '../../scripts/operate/vault/state-dir.mjs'),
+    ).href;
+    const code = `const { readableState } = await import('${module}');
+      console.log(readableState(${JSON.stringify(of)}, ${JSON.stringify(scratch)}))`;
+    const file = path.join(dir, 'copy.mjs');
+    fs.writeFileSync(file, code);
+    const run = (limit) =>
+      spawnSync('bash', ['-c', `trap '' XFSZ; ulimit -f ${limit}; exec "$0" "$1"`, process.execPath, file], {
+        encoding: 'utf8',
+      }).stdout.trim();
+    // No file may grow to 32 KiB, which the index of the journal needs.
+    assert.equal(run(20), scratch);
+    assert.equal(path.relative(scratch, vaultFile(scratch)), path.join('v3', 'd1', 'one', 'left.sqlite'));
+    assert.deepEqual(fs.readdirSync(path.join(scratch, 'v3')), ['d1', 'do']);
+    assert.equal(run('unlimited'), of);
+  });
+
   it('is refused if it is not a directory', () => {
     const file = path.join(dir, 'file');
     fs.writeFileSync(file, '');

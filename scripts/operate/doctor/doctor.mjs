@@ -375,6 +375,13 @@ function migrations(applied, how, remedy) {
   const missing = known.filter((name) => !applied.has(name));
   if (newer.length > 0)
     report('migrations', 'fail', `${newer.join(', ')} was applied by a newer checkout: ${remedy}.`);
+  else if (missing.some((name) => [...applied].some((other) => other > name)))
+    // They are applied in order.
+    report(
+      'migrations',
+      'fail',
+      `the record that ${missing.join(', ')} was applied is lost: ${how} would apply it again, and fail. See docs/operations/upgrade.md, "A lost record of migrations".`,
+    );
   else if (missing.length > 0)
     report('migrations', 'warn', `${missing.join(', ')} not applied: ${how} applies them.`);
   else report('migrations', 'ok', `${known.length} applied`);

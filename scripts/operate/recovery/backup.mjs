@@ -15,7 +15,7 @@ import { parseArgs } from '../../shared/npm-options.mjs';
 import { closedLines, requireOpenKeys } from '../vault/check-keys.mjs';
 import { masterKeysFor, openEverything, rowsOf, summaryOf } from '../vault/every-row.mjs';
 import { incompleteness } from '../vault/schema.mjs';
-import { isInUse, lostDatabase, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
+import { isInUse, lostDatabase, readableState, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
 import { deployedUrl, localUrl, progress, run, stateDir, variable, wrangler } from '../vault/vault.mjs';
 import { answers, BAD_GATE, eachOrg, linesOf, problemsWith } from './each-org.mjs';
 import { countsOf, dump, migrationsOf, statementsOf, tablesOf } from './sql-dump.mjs';
@@ -66,7 +66,7 @@ await run(async () => {
       values.remote ? await remoteService(values.url) : localService(values.url),
       values.except,
     );
-    const db = values.remote ? await exported(scratch) : snapshot();
+    const db = values.remote ? await exported(scratch) : snapshot(readableState(stateDir(), scratch));
     const lacks = await requireWhole(db, values.incomplete, values.remote);
     const { closed, isChecked } = await requireOpenKeys(db, values.remote, values.except);
     if (!isChecked)
@@ -238,16 +238,16 @@ function rowsIn(db, table, sql) {
   return tablesOf(db).includes(table) ? db.prepare(sql).all() : [];
 }
 
-/** A snapshot of the local database, without later writes. */
-function snapshot() {
-  const [unreadable] = unreadableDatabases(stateDir());
+/** A snapshot of the local database, without later writes. @param {string} dir */
+function snapshot(dir) {
+  const [unreadable] = unreadableDatabases(dir);
   if (unreadable)
     throw new ExpectedError(
       `The database of the vault cannot be read (${unreadable.why}), and no backup was made: restore the newest backup with npm run restore -- FILE --replace`,
     );
-  const lost = lostDatabase(stateDir());
+  const lost = lostDatabase(dir);
   if (lost) throw new ExpectedError(`No backup was made: ${lost}.`);
-  const vault = vaultFile(stateDir());
+  const vault = vaultFile(dir);
   if (!vault)
     throw new ExpectedError(
       `There is no vault in ${stateDir()}: start the service once, set STATE_DIR to the value used by npm start, or pass --remote`,

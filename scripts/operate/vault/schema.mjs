@@ -24,7 +24,8 @@ export async function lackingParts(rows) {
   if (applied.some((name) => !known.includes(name))) return [];
   const there = await partsIn(rows);
   const made = new DatabaseSync(':memory:');
-  for (const name of known.filter((one) => applied.includes(one)))
+  // They are applied in order: where later ones are recorded, a record that is missing was lost.
+  for (const name of known.filter((one) => applied.some((last) => one <= last)))
     made.exec(fs.readFileSync(path.join(folder, name), 'utf8'));
   const needed = await partsIn((sql) => made.prepare(sql).all());
   made.close();

@@ -18,6 +18,7 @@ const ENDS = ['-wal', '-shm', '-journal', ''];
 const LOCKED = 5; // SQLITE_BUSY
 const CANNOT_OPEN = 14; // SQLITE_CANTOPEN
 const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
+const DISK_FAILS = 10; // SQLITE_IOERR
 
 /**
  * Creates the directory if there is none, and locks it. The lock is SQLite's own, on an empty file: the
@@ -179,6 +180,33 @@ export function unreadableDatabases(dir, whole = false) {
       );
     }
   });
+}
+
+/**
+ * A directory from which the local D1 can be read: this one, or a copy in `scratch`. To be read, a database
+ * in WAL mode needs an index of 32 KiB beside it, for which a full disk has no room. Nothing is copied that a
+ * service writes: it has the index already.
+ * @param {string} dir @param {string} scratch on another disk
+ */
+export function readableState(dir, scratch) {
+  const isRefused = (/** @type {string} */ file) => {
+    try {
+      reading(file, (db) => db.prepare('PRAGMA schema_version').get());
+      return false;
+    } catch (error) {
+      return (error.errcode & 0xff) === DISK_FAILS;
+    }
+  };
+  const folder = path.join(dir, D1);
+  if (!databases(folder).some(isRefused) || isInUse(dir)) return dir;
+  fs.cpSync(folder, path.join(scratch, D1), {
+    recursive: true,
+    filter: (file) => !file.endsWith('-shm'),
+  });
+  // The gates tell whether an empty database is a lost one.
+  const gates = path.join(dir, 'v3', 'do');
+  if (fs.existsSync(gates)) fs.symlinkSync(path.resolve(gates), path.join(scratch, 'v3', 'do'));
+  return isInUse(dir) ? dir : scratch;
 }
 
 /** Where the runtime keeps the alarms of a class of objects. It does not start while one is damaged. */
