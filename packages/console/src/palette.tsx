@@ -11,6 +11,7 @@ import { leaving } from './guard';
 import { mayAll, mayEverywhere } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
+import { hrefOfId } from './people';
 import { signOut } from './session';
 import { makeAt, showShortcuts } from './shortcuts';
 
@@ -89,7 +90,7 @@ const KINDS: Record<Kind, { icon: PageEntry['icon']; hint: (hit: Hit) => string;
     },
     members: { icon: User, hint: ({ detail }) => detail ?? 'Member', at: ({ id }) => `/members/${id}` },
     teams: { icon: Users, hint: () => 'Team', at: ({ id }) => `/teams/${id}` },
-    credentials: { icon: Bot, hint: () => 'Credential', at: ({ id }) => `/credentials/${id}` },
+    credentials: { icon: Bot, hint: () => 'Credential', at: ({ id }) => hrefOfId(id) ?? '/credentials' },
     policies: { icon: ScrollText, hint: () => 'Policy', at: ({ id }) => `/policies/${id}` },
     connections: {
       icon: RefreshCw,

@@ -1,6 +1,7 @@
 // The parts of the overview, in the order of urgency: what each says, where it leads, and what can be done
 // in place.
 import { may } from '../../may';
+import { hrefOfId } from '../../people';
 import type { Tone } from '../../ui/parts';
 import type { Item, Overview } from './data';
 
@@ -117,7 +118,7 @@ export const PARTS: PartOf[] = [
     title: 'Credentials near their end',
     all: '/credentials',
     when: 'expires',
-    at: ({ id, kind }) => (kind === 'scim' ? '/sso' : `/credentials/${id}`),
+    at: ({ id }) => hrefOfId(id) ?? '/credentials',
     act: 'Renew',
   },
   {
