@@ -51,6 +51,12 @@ export const mutants = [
     notice: 'api/approvals/ties: attack: whoever enrols them again spends nothing that was approved for them',
   },
   {
+    name: 'what was approved for a member serves whoever uses an earlier link',
+    tag: 'used-link-takes-over',
+    change: { from: 'at >= enrolment_made_at ? now : at', to: 'at' },
+    notice: 'api/approvals/ties: attack: whoever made an enrolment link before the request spends nothing',
+  },
+  {
     name: 'what was approved for a credential serves whoever enrols its maker again',
     tag: 'approval-ends-with-takeover-of-member',
     change: {

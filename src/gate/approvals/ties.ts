@@ -37,6 +37,22 @@ export const withTies = (
   ...by.map((member): StoredTie => [member, now]),
 ];
 
+/**
+ * The ties of a member who enrols again. Whoever made the link may use it long after, and act as the member
+ * from then on.
+ */
+export const tiesOfLink = (
+  { connections, enrolled_at, enrolment_made_at }: MemberRow,
+  now: number,
+): StoredTie[] | null =>
+  enrolled_at === null || enrolment_made_at === null
+    ? connections
+    : (connections ?? []).map(
+        ([by, at, other]): StoredTie =>
+          // safety: used-link-takes-over
+          other === undefined ? [by, at >= enrolment_made_at ? now : at] : [by, at, other],
+      );
+
 /** Who is named by ties that have not ended. */
 export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): string[] =>
   (ties ?? []).flatMap(([member, at]) => (isRecent(at, now) ? [member] : []));

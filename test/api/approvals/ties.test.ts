@@ -121,6 +121,21 @@ describe('tie: a requester whom somebody else may be since', () => {
     expect((await approve(bob, again)).status).toBe(200);
     expect((await dan.o.get(`/secrets/${secret.id}`, under(again))).json.value).toBe(secret.value);
   });
+
+  it('attack: whoever made an enrolment link before the request spends nothing by using it after', async () => {
+    const { o, ann, bob, secret, close, ask } = await newHouse();
+    const dan = await signIn(o, 'developer');
+    await settle(o);
+    await close();
+    const { enrolment_url } = (await ann.o.post(`/members/${dan.member.id}/enrolments`)).json;
+    faults.clock = Date.now() + 1000;
+    const id = await ask(dan.o);
+    expect((await approve(bob, id)).status).toBe(200);
+    faults.clock += 1000;
+    const puppet = newBrowser(await newPasskey(ORIGIN));
+    expect((await puppet.enrol(enrolment_url)).status).toBe(200);
+    expect(codeOf(await puppet.o.get(`/secrets/${secret.id}`, under(id)))).toEqual(MISMATCH);
+  });
 });
 
 describe('tie: two deciders', () => {

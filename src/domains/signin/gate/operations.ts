@@ -5,6 +5,7 @@
 
 import type { CredentialRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { tiesOfLink } from '../../../gate/approvals/ties';
 import { mustUseSso } from '../../../gate/identity/sso';
 import { lastUsed } from '../../../gate/limits/last-used';
 import type { Call, Operation } from '../../../gate/request/call';
@@ -78,6 +79,7 @@ const enrol: Operation<EnrolInput> = {
         enrolment_hash: null,
         enrolment_made_at: null,
         enrolment_ends_at: null,
+        connections: tiesOfLink(member, now),
       });
       const writes = beginBrowser(call, input.session, input.passkey.id, over as string[], now);
       return {
