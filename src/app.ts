@@ -94,13 +94,12 @@ app.use(async (c, next) => {
   // Every response was created here, so its headers can be set: a copy would turn its body into a stream.
   const response = c.res;
   response.headers.set('Request-Id', c.get('requestId'));
-  // Only console files set their own: their names contain a hash of their content. An intermediary that
-  // compresses weakens or drops an ETag, such as Cloudflare, and If-Match would match nothing.
+  // An intermediary that compresses weakens or drops an ETag, such as Cloudflare, and If-Match would match
+  // nothing. Clients of Vault and AWS send none, and expect what these send.
+  const isMatched = response.headers.has('ETag') && c.req.path.startsWith(API);
+  // Only console files set their own: their names contain a hash of their content.
   if (!response.headers.has('Cache-Control'))
-    response.headers.set(
-      'Cache-Control',
-      response.headers.has('ETag') ? 'no-store, no-transform' : 'no-store',
-    );
+    response.headers.set('Cache-Control', isMatched ? 'no-store, no-transform' : 'no-store');
   response.headers.set('X-Content-Type-Options', 'nosniff');
   // Only for this host: subdomains may belong to others and may not support https.
   if (/^https:/i.test(c.env.PUBLIC_URL ?? ''))
