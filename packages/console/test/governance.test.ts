@@ -161,7 +161,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     });
     await expect.poll(() => approve.getAttribute('aria-disabled')).toBe('true');
     await approve.click();
-    expect(decided).toBe(1);
+    await expect.poll(() => decided).toBe(1);
     await page.getByText('approved', { exact: true }).first().waitFor();
     await badge.waitFor({ state: 'hidden' });
     // The button is gone: the keyboard goes on from the heading.
