@@ -233,7 +233,7 @@ const NEEDS_PASSKEY =
 /** Whether single sign-on alone says who the calling member is: whoever controls the provider can sign in. */
 function isOnWordOfProvider({ core, caller }: Call<unknown>): boolean {
   const session = core.rows.get('credential', caller.credential);
-  return session !== null && !isByPasskey(core, session);
+  return session === null || !isByPasskey(core, session);
 }
 
 const COUNTS_AS_ONE =
