@@ -33,7 +33,7 @@ export async function typesOf(document) {
  *   package.
  */
 export const copies = [
-  ['src/auth/covers.ts', 'packages/client/src/scopes.ts'],
+  ['src/auth/covers.ts', 'packages/client/src/api/scopes.ts'],
   ['src/auth/role-scopes.ts', 'packages/console/src/role-scopes.ts'],
 ];
 

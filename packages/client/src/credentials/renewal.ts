@@ -1,7 +1,8 @@
 // Tokens and their renewal. Invariants: concurrent calls share one renewal; a call's signal never aborts a
 // renewal that others wait for; a token is renewed before it expires, or once when the vault refuses it.
-import { AuthenticationError, VaultError } from './errors.js';
-import { orAborted } from './wait.js';
+import { AuthenticationError, VaultError } from '../api/errors.js';
+import type { Tokens } from '../transport/transport.js';
+import { orAborted } from '../wait.js';
 
 /** A token and its lifetime. */
 export interface Token {
@@ -10,14 +11,6 @@ export interface Token {
   until: number;
   /** When to fetch a new one. */
   renewAt: number;
-}
-
-/** The tokens of a credential. */
-export interface Tokens {
-  /** The token for a call. */
-  current(signal?: AbortSignal): Promise<string>;
-  /** A new token after the vault refused one; null if there is none. */
-  after(refused: string, signal?: AbortSignal): Promise<string | null>;
 }
 
 /** A token that is never renewed. */

@@ -1,8 +1,8 @@
 // Finds the OIDC token that a platform issues to a job or workload. Invariants: tokens come from the sources
 // that the platform documents, and never appear in an error or a log; a platform that does not respond is an
 // outage, and a platform that refuses is not.
-import { ConnectionError, CredentialError } from './errors.js';
-import { sleep } from './wait.js';
+import { ConnectionError, CredentialError } from '../api/errors.js';
+import { sleep } from '../wait.js';
 
 type Variables = Record<string, string | undefined>;
 

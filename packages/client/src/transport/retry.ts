@@ -1,7 +1,7 @@
 // Which calls are retried, and when. Pure. Invariant: a change that may have taken effect is retried only if
 // the vault can recognise the repeat (Idempotency-Key), or if a repeat changes nothing (reads, DELETE, an
 // unconditional PUT).
-import { ConnectionError, VaultError } from './errors.js';
+import { ConnectionError, VaultError } from '../api/errors.js';
 
 const FIRST_DELAY = 200;
 const LONGEST_DELAY = 8_000;

@@ -2,8 +2,8 @@
 // connection misses no event; after a gap, everything cached is revalidated, at once or, where connections
 // keep ending, at most once a minute; events contain names, never values.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
-import { sleep } from './wait.js';
+import { AuthenticationError, ConnectionError, VaultError } from '../api/errors.js';
+import { sleep } from '../wait.js';
 
 /**
  * A change of secrets, without values.

@@ -1,6 +1,6 @@
 // Error classes. Invariant: an error contains the vault's description of the failure, and never a value, a
 // token or a request.
-import type { components } from './api.js';
+import type { components } from './openapi.js';
 
 type Refusal = components['schemas']['Error']['error'];
 

@@ -1,7 +1,7 @@
 // The listeners for changes. Invariants: a change is reported once, whether an event or a read shows it
 // first; an error in a listener affects neither the stream nor other listeners; the end of change
 // notifications is reported once, until the stream is open again.
-import type { VaultError } from './errors.js';
+import type { VaultError } from '../api/errors.js';
 import type { Change } from './watcher.js';
 
 /**

@@ -1,5 +1,5 @@
 // The values of an environment.
-import type { Secret } from './secret.js';
+import type { Secret } from '../secret.js';
 
 /**
  * Secrets by name. It prints without values.

@@ -7,10 +7,10 @@ import createClient, {
   type FetchResponse,
   type MaybeOptionalInit,
 } from 'openapi-fetch';
-import type { paths } from './api.js';
 import { bodyOf } from './body.js';
 import { notDocumented } from './documented.js';
 import { InvalidRequestError } from './errors.js';
+import type { paths } from './openapi.js';
 
 type Methods = 'get' | 'put' | 'post' | 'delete' | 'patch';
 type Arguments<Init> = Record<never, never> extends Init ? [init?: Init] : [init: Init];

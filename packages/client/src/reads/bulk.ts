@@ -1,9 +1,9 @@
 // The bulk read of an environment: in one response, or in pages where it is too large. Invariant: all pages
 // are of one revision.
-import type { components } from './api.js';
-import type { Api } from './client.js';
-import { documented, notDocumented } from './documented.js';
-import { VaultError } from './errors.js';
+import type { Api } from '../api/client.js';
+import { documented, notDocumented } from '../api/documented.js';
+import { VaultError } from '../api/errors.js';
+import type { components } from '../api/openapi.js';
 
 type Answer = components['schemas']['Values'];
 

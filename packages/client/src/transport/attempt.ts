@@ -2,7 +2,7 @@
 // except a stream where the caller takes one; no body takes more memory than the largest response of a vault;
 // a redirect is never followed, so a token is sent only to the vault; the caller's signal aborts the attempt
 // immediately.
-import { ConnectionError, VaultError } from './errors.js';
+import { ConnectionError, VaultError } from '../api/errors.js';
 
 /** A request that can be sent more than once. */
 export interface Outgoing {

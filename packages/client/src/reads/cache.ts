@@ -1,8 +1,8 @@
 // Cached reads and their freshness. Invariants: a value is returned without a request only while the event
 // stream would have reported a change, or within `maxAge`; while the vault is unreachable, within `staleFor`;
 // never after a 401, 403, 404 or 410; and never after the secret expires.
-import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
-import { orAborted } from './wait.js';
+import { AuthenticationError, ConnectionError, VaultError } from '../api/errors.js';
+import { orAborted } from '../wait.js';
 
 /** The result of a read. `versions`, by name, shows what changed. */
 export interface Loaded<T> {

@@ -1,11 +1,18 @@
 // Sends calls to the vault: credential, retries and concurrency. Invariants: all attempts of a change have
 // the same Idempotency-Key and, unless the vault refuses it, the same token, because a stored response shows
 // a one-time value only to that token; every refusal becomes an error.
+import { CredentialError, errorOf, VaultError } from '../api/errors.js';
+import { Slots, sleep } from '../wait.js';
 import { attempt, type Fetch, type Outgoing } from './attempt.js';
-import type { Tokens } from './credentials.js';
-import { CredentialError, errorOf, VaultError } from './errors.js';
 import { delayBefore, isRepeatable, takesKey } from './retry.js';
-import { Slots, sleep } from './wait.js';
+
+/** The tokens of a credential. */
+export interface Tokens {
+  /** The token for a call. */
+  current(signal?: AbortSignal): Promise<string>;
+  /** A new token after the vault refused one; null if there is none. */
+  after(refused: string, signal?: AbortSignal): Promise<string | null>;
+}
 
 export interface TransportOptions {
   fetch: Fetch | undefined;

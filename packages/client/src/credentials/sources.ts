@@ -1,11 +1,11 @@
 // The kinds of credentials and their tokens. Invariants: an OIDC token is sent only to the operation that
 // exchanges it for a session token, and an API key reads nothing until its last minute; a new terminal
 // session is saved before its token is used.
-import { apiOf } from './client.js';
-import { fixedToken, RenewedTokens, type Token, type Tokens, tokenOf } from './credentials.js';
-import { documented } from './documented.js';
-import { AuthenticationError, CredentialError, PermissionError } from './errors.js';
-import type { CallOptions, Transport } from './transport.js';
+import { apiOf } from '../api/client.js';
+import { documented } from '../api/documented.js';
+import { AuthenticationError, CredentialError, PermissionError } from '../api/errors.js';
+import type { CallOptions, Tokens, Transport } from '../transport/transport.js';
+import { fixedToken, RenewedTokens, type Token, tokenOf } from './renewal.js';
 
 /**
  * A session of `svc login`, as returned by `POST /auth/device/token` and `POST /auth/refresh`.

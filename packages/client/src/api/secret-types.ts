@@ -1,5 +1,5 @@
 // The types of secrets. Invariant: a test compares the list with openapi.json.
-import type { components } from './api.js';
+import type { components } from './openapi.js';
 
 type SecretType = components['schemas']['Secret']['type'];
 

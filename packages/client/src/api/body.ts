@@ -1,6 +1,6 @@
 // Bodies of requests. Invariant: a number that is none is never sent as null, which means "no expiry" or "no
 // limit" to the vault.
-import { Secret } from './secret.js';
+import { Secret } from '../secret.js';
 
 /** A body as JSON. Refuses what JSON would drop or turn into something else. */
 export const bodyOf = (body: unknown): string =>
