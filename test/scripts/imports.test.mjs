@@ -159,6 +159,7 @@ test('imports: rooms import no entry point, and what runs in the gate no environ
 const AREAS = [
   ['src/gate', 'gate.md', '## Areas'],
   ['packages/client/src', 'code.md', '### The client'],
+  ['packages/cli/src', 'code.md', '### The command line'],
 ];
 
 /** The rows of the table under a heading. */

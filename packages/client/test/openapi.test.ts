@@ -22,9 +22,9 @@ it('OpenAPI: the service serves openapi.json with its own address, and what is g
   const document = JSON.parse(served.replaceAll(url, PUBLIC_URL));
   expect(fs.readFileSync(`${client}/openapi.json`, 'utf8') === spelled(document)).toBe(true);
   expect(fs.readFileSync(`${client}/src/api/openapi.ts`, 'utf8') === (await typesOf(document))).toBe(true);
-  expect(fs.readFileSync(path.join(root, 'packages/cli/src/shapes.ts'), 'utf8') === shapesOf(document)).toBe(
-    true,
-  );
+  expect(
+    fs.readFileSync(path.join(root, 'packages/cli/src/requests/shapes.ts'), 'utf8') === shapesOf(document),
+  ).toBe(true);
 });
 
 it('OpenAPI: the client sends an Idempotency-Key and retries a POST exactly where the vault stores the response', () => {

@@ -2,7 +2,7 @@
 // `auth` names secrets.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { CATALOGUE } from '../../../../cli/src/upstream-catalogue';
+import { CATALOGUE } from '../../../../cli/src/proxy/upstream-catalogue';
 import { at, forget, here, vault } from '../../api';
 import { defaultEnvironment, environments } from '../../environments';
 import { useChange } from '../../seen';

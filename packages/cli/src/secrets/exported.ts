@@ -2,11 +2,11 @@
 // one file may hold. Invariants: no two secrets become one name in the file; all parts of a file show one
 // revision of the environment.
 import type { components } from '@secrets-vault/client';
-import type { Context } from './context.ts';
-import { CliError } from './errors.ts';
+import type { Context } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { variableOf, withoutPrefix } from '../names.ts';
+import { clean, counted } from '../text.ts';
 import { namesIn } from './expected.ts';
-import { variableOf, withoutPrefix } from './names.ts';
-import { clean, counted } from './text.ts';
 
 export const FORMATS = [
   'dotenv',

@@ -2,9 +2,9 @@
 // is https or of this machine.
 import os from 'node:os';
 import path from 'node:path';
-import { usage } from './errors.ts';
+import { usage } from '../errors.ts';
+import { clean } from '../text.ts';
 import { readPrivate, writePrivate } from './files.ts';
-import { clean } from './text.ts';
 
 export interface Settings {
   url?: string;

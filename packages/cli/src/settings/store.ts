@@ -4,7 +4,7 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { CliError } from './errors.ts';
+import { CliError } from '../errors.ts';
 import { readPrivate, writePrivate } from './files.ts';
 
 /** The session of a terminal login: the tokens that the client renews, and the member. */

@@ -1,12 +1,12 @@
 // How svc sends requests, beneath the client: the credential, the state that a change applies to, and what
 // happens if approval is required. Invariant: with --wait, exactly the same request is repeated once it is
 // approved, with the token that is current by then.
+import type { Host } from '../host.ts';
+import { clean } from '../text.ts';
+import { VERSION } from '../version.ts';
 import { type Asking, awaitDecision } from './approvals.ts';
 import { jsonIn } from './bounded.ts';
-import type { Host } from './host.ts';
 import type { Fetch, Seen } from './seen.ts';
-import { clean } from './text.ts';
-import { VERSION } from './version.ts';
 
 /** What sending needs of the context of a command. */
 interface Sending extends Asking {

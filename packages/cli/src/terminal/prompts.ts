@@ -1,8 +1,8 @@
 // Interactive prompts. Invariants: prompts are shown only in an interactive terminal; a typed secret is not
 // shown; a prompt is written to stderr, so that stdout holds only the result.
-import { CliError, usage } from './errors.ts';
-import type { Host, Input, Sink } from './host.ts';
-import { clean } from './text.ts';
+import { CliError, usage } from '../errors.ts';
+import type { Host, Input, Sink } from '../host.ts';
+import { clean } from '../text.ts';
 
 const interrupted = () => new CliError('Interrupted.', { exit: 'interrupted', code: 'INTERRUPTED' });
 

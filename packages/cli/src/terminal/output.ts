@@ -2,10 +2,10 @@
 // holds only the result, everything else is written to stderr; text from other people cannot control the
 // terminal or add lines; colours are used only in a terminal.
 import pc from 'picocolors';
-import { type CliError, jsonOf, textOf } from './errors.ts';
-import type { Host } from './host.ts';
+import { type CliError, jsonOf, textOf } from '../errors.ts';
+import type { Host } from '../host.ts';
+import { clean, cleanLines, isPlain, safeJson } from '../text.ts';
 import { tableLines } from './table.ts';
-import { clean, cleanLines, isPlain, safeJson } from './text.ts';
 
 export type Cell = string | number | boolean | null | undefined;
 

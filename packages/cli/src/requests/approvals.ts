@@ -1,8 +1,8 @@
 // Waiting for the decision on an approval request. Invariant: waiting outlasts the session token, which the
 // client renews, and times when the vault is unreachable.
 import type { components, Vault } from '@secrets-vault/client';
-import { isUnreachable } from './errors.ts';
-import type { Output } from './output.ts';
+import { isUnreachable } from '../errors.ts';
+import type { Output } from '../terminal/output.ts';
 
 export type Approval = components['schemas']['Approval'];
 

@@ -3,12 +3,12 @@
 // token of a local `.dev.vars` needs no address: it is sent to this machine.
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import { checked } from './config.ts';
-import type { Context } from './context.ts';
-import { usage } from './errors.ts';
-import { readPrivate } from './files.ts';
-import { askSecret, readStdin } from './prompts.ts';
-import { clean } from './text.ts';
+import type { Context } from '../context.ts';
+import { usage } from '../errors.ts';
+import { checked } from '../settings/config.ts';
+import { readPrivate } from '../settings/files.ts';
+import { askSecret, readStdin } from '../terminal/prompts.ts';
+import { clean } from '../text.ts';
 
 /** Where `npm start` keeps the secrets of a local vault. */
 export const DEV_VARS = '.dev.vars';

@@ -1,7 +1,7 @@
 // What a leaked credential did, as tables: shown by svc contain, before and after, and by svc incident.
 import type { components } from '@secrets-vault/client';
-import type { Context } from './context.ts';
-import { counted } from './text.ts';
+import type { Context } from '../context.ts';
+import { counted } from '../text.ts';
 
 type Contained = components['schemas']['Contained'];
 type Report = NonNullable<components['schemas']['IncidentReport']['report']>;

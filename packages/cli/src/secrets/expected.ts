@@ -1,12 +1,12 @@
 // The secrets that a project expects, as `.svc.json` lists them, beside those that the vault has. Invariant:
 // no value is read.
-import type { Context } from './context.ts';
-import { usage } from './errors.ts';
-import { variableOf, withoutPrefix } from './names.ts';
-import { PROJECT_FILE } from './project.ts';
-import { isReserved, isSteering } from './run/steering.ts';
-import { listSecrets } from './secrets.ts';
-import { clean } from './text.ts';
+import type { Context } from '../context.ts';
+import { usage } from '../errors.ts';
+import { variableOf, withoutPrefix } from '../names.ts';
+import { isReserved, isSteering } from '../run/steering.ts';
+import { PROJECT_FILE } from '../settings/project.ts';
+import { clean } from '../text.ts';
+import { listSecrets } from './lookup.ts';
 
 /** The names of active secrets in an environment that begin with one of the prefixes, sorted. */
 export async function namesIn(

@@ -3,8 +3,8 @@
 // repository never blocks, even if it is a pipe, and nothing is written through a link of the repository.
 import fs from 'node:fs';
 import path from 'node:path';
-import { CliError } from './errors.ts';
-import { clean } from './text.ts';
+import { CliError } from '../errors.ts';
+import { clean } from '../text.ts';
 
 const MOST = 1024 * 1024;
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;

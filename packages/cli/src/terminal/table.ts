@@ -1,6 +1,6 @@
 // Tables for a terminal. Pure. Invariant: no line is wider than the terminal, except where a single cell has
 // no room; an id is never broken.
-import { widthOf, wrapped } from './text.ts';
+import { widthOf, wrapped } from '../text.ts';
 
 const GAP = 2;
 /** The longest word that is kept whole: ids are shorter. */

@@ -1,8 +1,8 @@
 // One run of svc, from its arguments to its exit code. Tests call it in their own process.
-import { asCliError, EXIT_CODES, usage } from './errors.ts';
-import type { Host } from './host.ts';
+import { asCliError, EXIT_CODES, usage } from '../errors.ts';
+import type { Host } from '../host.ts';
+import { TOKEN } from '../tokens.ts';
 import { CommanderError, errorOutput, ofCommander, programOf, type Result } from './program.ts';
-import { TOKEN } from './tokens.ts';
 
 /**
  * Runs one command.

@@ -3,11 +3,11 @@
 // credential to an address that the user has not given; a file of another user of the machine has no effect.
 import fs from 'node:fs';
 import path from 'node:path';
+import { CliError, usage } from '../errors.ts';
+import { isSecretName } from '../names.ts';
+import { clean } from '../text.ts';
 import { checked, FIELDS, parsedObject, profileName, type Settings } from './config.ts';
-import { CliError, usage } from './errors.ts';
 import { readForeign } from './files.ts';
-import { isSecretName } from './names.ts';
-import { clean } from './text.ts';
 
 export const PROJECT_FILE = '.svc.json';
 /** The most bytes of it: 100,000 secrets may have the longest names. */

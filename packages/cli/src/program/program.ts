@@ -2,16 +2,16 @@
 // command are loaded when it runs. Invariant: a usage error never repeats the content of an argument, which
 // may be a value.
 import { CommanderError, Option, Command as Program } from 'commander';
-import { type Command, type Group, isGroup, list, type OptionSpec } from './command.ts';
-import { COMMANDS } from './commands/index.ts';
-import { commonOptions } from './common.ts';
-import { type CommonOptions, Context } from './context.ts';
-import { asCliError, CliError, usage } from './errors.ts';
+import { COMMANDS } from '../commands/index.ts';
+import { type CommonOptions, Context } from '../context.ts';
+import { type Command, type Group, isGroup, list, type OptionSpec } from '../definition/command.ts';
+import { commonOptions } from '../definition/options.ts';
+import { asCliError, CliError, usage } from '../errors.ts';
+import type { Host } from '../host.ts';
+import { Output } from '../terminal/output.ts';
+import { wrapped } from '../text.ts';
+import { VERSION } from '../version.ts';
 import { explained } from './explained.ts';
-import type { Host } from './host.ts';
-import { Output } from './output.ts';
-import { wrapped } from './text.ts';
-import { VERSION } from './version.ts';
 
 /** Holds the exit code of a finished command. */
 export interface Result {

@@ -1,11 +1,10 @@
 // Generates docs/reference/cli.md from the command tree.
-
-import type { Entry } from './command.ts';
-import { COMMANDS } from './commands/index.ts';
-import { commonOptions } from './common.ts';
-import { EXIT_CODES } from './errors.ts';
-import { PATTERNS } from './run/steering.ts';
-import { type Leaf, leaves } from './tree.ts';
+import { COMMANDS } from '../commands/index.ts';
+import type { Entry } from '../definition/command.ts';
+import { commonOptions } from '../definition/options.ts';
+import { type Leaf, leaves } from '../definition/tree.ts';
+import { EXIT_CODES } from '../errors.ts';
+import { PATTERNS } from '../run/steering.ts';
 
 const cell = (text: string) => text.replaceAll('|', '\\|');
 

@@ -1,11 +1,11 @@
 // Requests without a credential, or with one that is not stored yet. Invariant: redirects are not followed,
 // so a code or a token is sent only to the vault.
+import { CliError, exitOfStatus } from '../errors.ts';
+import type { Host } from '../host.ts';
+import { clean } from '../text.ts';
+import { VERSION } from '../version.ts';
 import { isAnswerOf } from './answers.ts';
 import { jsonIn } from './bounded.ts';
-import { CliError, exitOfStatus } from './errors.ts';
-import type { Host } from './host.ts';
-import { clean } from './text.ts';
-import { VERSION } from './version.ts';
 
 interface Init {
   body?: object;

@@ -1,8 +1,8 @@
 // The definition of a command: its arguments, options, examples and code. Help, the reference page and
 // completions are generated from it.
-import type { Context } from './context.ts';
-import { usage } from './errors.ts';
-import { clean, secondsOf } from './text.ts';
+import type { Context } from '../context.ts';
+import { usage } from '../errors.ts';
+import { clean, secondsOf } from '../text.ts';
 
 export interface OptionSpec {
   description: string;

@@ -1,11 +1,11 @@
 // Looks up secrets by name. Invariant: a look-up does not read the value, so it creates no read entry in the
 // audit log and does not need permission to read values.
 import type { components, Vault } from '@secrets-vault/client';
-import { notDocumented } from './answers.ts';
-import type { Context } from './context.ts';
-import { CliError, usage } from './errors.ts';
-import { isSecretName } from './names.ts';
-import { clean } from './text.ts';
+import type { Context } from '../context.ts';
+import { CliError, usage } from '../errors.ts';
+import { isSecretName } from '../names.ts';
+import { notDocumented } from '../requests/answers.ts';
+import { clean } from '../text.ts';
 
 export type SecretInfo = components['schemas']['Secret'];
 

@@ -2,7 +2,7 @@
 // anything. Invariant: a command sees only a response that has the fields of the document, each of a
 // documented kind; fields that it does not name are ignored.
 import type { Vault } from '@secrets-vault/client';
-import { CliError } from './errors.ts';
+import { CliError } from '../errors.ts';
 import { OTHER_TYPES, RESPONSES, SCHEMAS } from './shapes.ts';
 
 type Method = keyof Vault['api'];

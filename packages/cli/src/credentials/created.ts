@@ -1,10 +1,10 @@
 // Shared by the commands for API keys, agents and session tokens. Invariant: a token is shown once, when it
 // is created, and only on stdout.
-import { duration, list, type OptionSpec } from './command.ts';
-import type { Context } from './context.ts';
-import { usage } from './errors.ts';
-import type { Cell } from './output.ts';
-import { clean, relative } from './text.ts';
+import type { Context } from '../context.ts';
+import { duration, list, type OptionSpec } from '../definition/command.ts';
+import { usage } from '../errors.ts';
+import type { Cell } from '../terminal/output.ts';
+import { clean, relative } from '../text.ts';
 
 /** The options that restrict a new credential. */
 export const BOUNDS: Record<string, OptionSpec> = {

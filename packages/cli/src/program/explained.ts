@@ -1,8 +1,8 @@
 // What a refusal means where the settings explain it. Invariant: only the message and the next step change,
 // never the code or the exit code.
-import type { Context } from './context.ts';
-import { CliError } from './errors.ts';
-import { clean } from './text.ts';
+import type { Context } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { clean } from '../text.ts';
 
 /** The error of a command, with a better explanation if there is one. */
 export async function explained(context: Context, error: CliError): Promise<CliError> {
