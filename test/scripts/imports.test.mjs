@@ -160,6 +160,7 @@ const AREAS = [
   ['src/gate', 'gate.md', '## Areas'],
   ['packages/client/src', 'code.md', '### The client'],
   ['packages/cli/src', 'code.md', '### The command line'],
+  ['packages/console/src', 'code.md', '### The console'],
 ];
 
 /** The rows of the table under a heading. */

@@ -1,9 +1,9 @@
 // The sign-in page, with a passkey.
 import { browserSupportsWebAuthn } from '@simplewebauthn/browser';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { ended, signIn } from './session';
-import { Button } from './ui/button';
-import { Mark } from './ui/mark';
+import { ended, signIn } from '../session/session';
+import { Button } from '../ui/button';
+import { Mark } from '../ui/mark';
 
 export function SignIn() {
   const heading = useRef<HTMLHeadingElement>(null);

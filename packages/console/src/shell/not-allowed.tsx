@@ -1,8 +1,8 @@
 // Shown instead of a page that the member's role cannot open: the missing permission, and who can grant it.
 // Invariant: no request is sent that the service would refuse.
-import { mayAll } from './may';
-import { me } from './session';
-import { Empty, PageHead } from './ui/parts';
+import { mayAll } from '../session/may';
+import { me } from '../session/session';
+import { Empty, PageHead } from '../ui/parts';
 
 /** Whether the signed-in member's role can open a page that needs a scope. */
 export const isOpen = (needs: string | undefined): boolean => !needs || mayAll(needs);

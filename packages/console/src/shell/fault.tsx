@@ -4,8 +4,8 @@
 import type { ComponentChildren } from 'preact';
 import { useErrorBoundary, useLayoutEffect } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { Button } from './ui/button';
-import { Empty, PageHead } from './ui/parts';
+import { Button } from '../ui/button';
+import { Empty, PageHead } from '../ui/parts';
 
 export function Guarded({ children }: { children: ComponentChildren }) {
   const [fault, reset] = useErrorBoundary();

@@ -1,5 +1,5 @@
 // The few requests without a credential or with the session's cookie: sign-in, renewal, sign-out. Everything
-// else goes through the client (src/api.ts).
+// else goes through the client (src/requests/api.ts).
 import type { components } from '@secrets-vault/client';
 
 type Refusal = components['schemas']['Error']['error'];

@@ -3,7 +3,7 @@
 // navigation that follows a saved form is never asked about.
 import { signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
-import { hasTyped } from './unsaved';
+import { hasTyped } from '../changes/unsaved';
 
 /** What would be lost, by the dialog that shows it. */
 const held = new Map<object, string>();

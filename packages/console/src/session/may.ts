@@ -2,7 +2,7 @@
 // decides.
 import { signal } from '@preact/signals';
 import { type components, covers } from '@secrets-vault/client';
-import { matches } from './globs';
+import { matches } from '../globs';
 import { roleScopes } from './role-scopes';
 import { me } from './session';
 

@@ -11,9 +11,9 @@ import {
   useQuery,
 } from '@tanstack/preact-query';
 import { useEffect, useMemo } from 'preact/hooks';
-import { isReturn } from './positions';
+import { isReturn } from '../navigation/positions';
+import { confirmAgain, me, org, renew, state, token } from '../session/session';
 import { send } from './send';
-import { confirmAgain, me, org, renew, state, token } from './session';
 
 /**
  * The changes that the connected event stream reports: then only changed data is read again. Some roles see

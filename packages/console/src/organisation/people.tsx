@@ -3,8 +3,8 @@
 import type { components } from '@secrets-vault/client';
 import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { here, useRead, vault } from './api';
-import { may } from './may';
+import { here, useRead, vault } from '../requests/api';
+import { may } from '../session/may';
 
 export type Member = components['schemas']['Member'];
 export type Team = components['schemas']['Team'];

@@ -4,10 +4,10 @@
 // since. A form then shows their changes to that state (merge.ts).
 import { type components, VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
+import { ChangedError } from '../changes/changed-error';
+import { differencesOf } from '../changes/differences';
+import { type Lines, mergedDraft } from '../changes/merge';
 import { at, here, queries, vault } from './api';
-import { ChangedError } from './changed-error';
-import { differencesOf } from './differences';
-import { type Lines, mergedDraft } from './merge';
 
 /** A resource of the API, with its revision, or the ETag of a secret. */
 export interface Resource {

@@ -2,7 +2,7 @@
 // positions are in memory alone and hold no names or values but the keys of rows; they are dropped when the
 // session ends; a page that is opened anew starts at its top.
 import { effect } from '@preact/signals';
-import { me } from './session';
+import { me } from '../session/session';
 
 export interface Position {
   /** In pixels from the top. */

@@ -4,9 +4,9 @@
 import { VaultError } from '@secrets-vault/client';
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
+import { may, mayEverywhere } from '../session/may';
+import { checkRole, state } from '../session/session';
 import { forget, forgetBefore, here, streamed, vault } from './api';
-import { may, mayEverywhere } from './may';
-import { checkRole, state } from './session';
 
 /**
  * The cache keys to invalidate, by the prefix of the event type: keys of `useRead`, from general to specific.

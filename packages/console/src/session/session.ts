@@ -4,8 +4,8 @@
 import { batch, computed, signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { startAuthentication } from '@simplewebauthn/browser';
+import { dropValues, hasUnsaved } from '../changes/unsaved';
 import { callPublic, RefusedError } from './public-api';
-import { dropValues, hasUnsaved } from './unsaved';
 
 type SignedIn = components['schemas']['SignedIn'];
 export type Me = SignedIn['member'];

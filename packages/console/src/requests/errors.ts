@@ -1,9 +1,9 @@
 // Error texts for people. Invariant: the service's own message comes first; a text never contains part of a
 // request or a value.
 import { ConnectionError, VaultError } from '@secrets-vault/client';
-import { ChangedError } from './changed-error';
-import { counted } from './counted';
-import { RefusedError, UnreachableError } from './public-api';
+import { ChangedError } from '../changes/changed-error';
+import { counted } from '../counted';
+import { RefusedError, UnreachableError } from '../session/public-api';
 
 export interface Explained {
   title: string;

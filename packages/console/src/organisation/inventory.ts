@@ -1,9 +1,9 @@
 // The names of the organisation's secrets, for searches and for previews of what a pattern or policy matches.
 // Only metadata. Invariant: a preview says if it covers only the first names.
 import type { components } from '@secrets-vault/client';
-import { here, useRead, vault } from './api';
+import { matches } from '../globs';
+import { here, useRead, vault } from '../requests/api';
 import { defaultEnvironment } from './environments';
-import { matches } from './globs';
 
 export type Secret = components['schemas']['Secret'];
 

@@ -2,7 +2,7 @@
 // form opened with (base), what the member entered (mine), and the current state (theirs). Pure. Invariants:
 // what the member did not touch ends as theirs, and what they touched as mine; a merge never empties a list
 // that neither of them emptied, because an empty list often means no restriction.
-import { linesOf } from './globs';
+import { linesOf } from '../globs';
 
 /** The key of a line of a text: lines with the same key are one entry. */
 export type KeyOf = (line: string) => string;

@@ -2,9 +2,9 @@
 // links preserve it.
 import { signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
-import { here, useRead, vault } from './api';
-import { granted, may, mayEverywhere } from './may';
-import { useParameter } from './router';
+import { useParameter } from '../navigation/router';
+import { here, useRead, vault } from '../requests/api';
+import { granted, may, mayEverywhere } from '../session/may';
 
 export type Environment = components['schemas']['Environment'];
 

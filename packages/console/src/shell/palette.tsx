@@ -5,15 +5,15 @@ import type { components } from '@secrets-vault/client';
 import { Bot, Keyboard, KeyRound, LogOut, Plus, RefreshCw, ScrollText, User, Users } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { here, useRead, vault } from './api';
-import { defaultEnvironment } from './environments';
-import { leaving } from './guard';
-import { mayAll, mayEverywhere } from './may';
-import { type PageEntry, pages } from './pages';
+import { leaving } from '../navigation/guard';
+import { defaultEnvironment } from '../organisation/environments';
+import { hrefOfId } from '../organisation/people';
+import { type PageEntry, pages } from '../pages';
+import { here, useRead, vault } from '../requests/api';
+import { mayAll, mayEverywhere } from '../session/may';
+import { signOut } from '../session/session';
+import { makeAt, showShortcuts } from '../ui/shortcuts';
 import { isPaletteOpen } from './palette-open';
-import { hrefOfId } from './people';
-import { signOut } from './session';
-import { makeAt, showShortcuts } from './shortcuts';
 
 interface Entry {
   key: string;

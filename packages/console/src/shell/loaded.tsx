@@ -5,8 +5,8 @@ import { computed, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { lazy } from 'preact/compat';
 import { useEffect } from 'preact/hooks';
-import { Button } from './ui/button';
-import { Empty, PageHead } from './ui/parts';
+import { Button } from '../ui/button';
+import { Empty, PageHead } from '../ui/parts';
 
 /** Style sheets that could not be loaded. */
 const failed = new Set<HTMLLinkElement>();

@@ -3,9 +3,9 @@
 // ⌘.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { BASE } from './router';
-import { Dialog } from './ui/dialog';
-import { type Mover, movers } from './ui/movers';
+import { BASE } from '../navigation/router';
+import { Dialog } from './dialog';
+import { type Mover, movers } from './movers';
 
 const isHelpOpen = signal(false);
 /** The actions of `n` on this page, the newest last. */
