@@ -45,7 +45,7 @@ const args = [
   'run',
   '--config',
   'vitest.packages.config.ts',
-  `packages/${which === 'sdks' ? 'cli' : 'client'}/test/${which}.test.ts`,
+  `packages/${which === 'sdks' ? 'cli/test/proxy' : 'client/test'}/${which}.test.ts`,
   ...(which === 'runtimes' ? ['packages/client/test/restart.test.ts'] : []),
 ];
 process.exitCode =
