@@ -5,12 +5,12 @@ import http from 'node:http';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { freePort } from '../../../test/packages/vault.mjs';
+import { slow } from '../../../../test/packages/slow.ts';
+import { freePort } from '../../../../test/packages/vault.mjs';
+import { newVault, until } from '../support.ts';
 import { bundle, run } from './bundle.ts';
-import { newVault, until } from './support.ts';
 
-const examples = path.resolve(import.meta.dirname, '../examples');
+const examples = path.resolve(import.meta.dirname, '../../examples');
 /** The service that the secrets are for, and the values it received. */
 const given: (string | undefined)[] = [];
 const target = http.createServer((request, response) => {

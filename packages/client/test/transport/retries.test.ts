@@ -1,7 +1,7 @@
 // Failing networks in front of a real vault: calls succeed, and nothing is done twice.
 import { ConnectionError, createVault, RateLimitError, ServerError, type Vault } from '@secrets-vault/client';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newVault, thrown } from './support.ts';
+import { newVault, thrown } from '../support.ts';
 
 let at: Awaited<ReturnType<typeof newVault>>;
 let vault: Vault;

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { runWrangler } from '../../../scripts/shared/wrangler.mjs';
+import { runWrangler } from '../../../../scripts/shared/wrangler.mjs';
 
 /** Bundles a Worker. @returns the path of its single module */
 export async function bundle(folder: string): Promise<string> {

@@ -7,12 +7,12 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { newVault } from '../support.ts';
 import { bundle, run } from './bundle.ts';
-import { newVault } from './support.ts';
 
 const folder = path.join(import.meta.dirname, 'runtimes');
-const installed = path.resolve(import.meta.dirname, '../../../.sdks/runtimes/node_modules');
+const installed = path.resolve(import.meta.dirname, '../../../../.sdks/runtimes/node_modules');
 const browsers = [
   process.env.CHROMIUM,
   '/usr/bin/chromium',

@@ -7,13 +7,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newVault } from './support.ts';
+import { newVault } from '../support.ts';
 
 const run = promisify(execFile);
-const examples = path.resolve(import.meta.dirname, '../examples');
-const tools = path.resolve(import.meta.dirname, '../../../.sdks/generators/bin');
+const examples = path.resolve(import.meta.dirname, '../../examples');
+const tools = path.resolve(import.meta.dirname, '../../../../.sdks/generators/bin');
 const guide = fs.readFileSync(
-  path.resolve(import.meta.dirname, '../../../docs/guides/other-languages.md'),
+  path.resolve(import.meta.dirname, '../../../../docs/guides/other-languages.md'),
   'utf8',
 );
 const has = (tool: string) => Boolean(process.env.SLOW) && fs.existsSync(path.join(tools, tool));

@@ -2,7 +2,7 @@
 // test.
 import { type Change, createVault, type VaultOptions } from '@secrets-vault/client';
 import { afterEach, beforeAll, beforeEach, vi } from 'vitest';
-import { newVault, until } from './support.ts';
+import { newVault, until } from '../support.ts';
 
 /** Sets hooks: call it at the top of a file. */
 export function useReaders() {

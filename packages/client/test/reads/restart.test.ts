@@ -2,8 +2,8 @@
 // afterwards.
 import { createVault } from '@secrets-vault/client';
 import { expect, it } from 'vitest';
-import { call, newOrg, startVault } from '../../../test/packages/vault.mjs';
-import { until } from './support.ts';
+import { call, newOrg, startVault } from '../../../../test/packages/vault.mjs';
+import { until } from '../support.ts';
 
 it.skipIf(!process.env.SLOW)(
   'restart: reads continue, and later changes are reported',

@@ -1,8 +1,8 @@
 // Which reads may come from the cache, against a real vault whose network fails on purpose.
 import { AuthenticationError, ConnectionError, GoneError, PermissionError } from '@secrets-vault/client';
 import { describe, expect, it, vi } from 'vitest';
+import { thrown } from '../support.ts';
 import { useReaders } from './readers.ts';
-import { thrown } from './support.ts';
 
 const { at, reader, fresh } = useReaders();
 const READS = '/by-name/';

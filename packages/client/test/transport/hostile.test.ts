@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { createVault, type VaultOptions } from '@secrets-vault/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { thrown, until } from './support.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { thrown, until } from '../support.ts';
 
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void;
 

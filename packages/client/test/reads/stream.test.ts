@@ -4,8 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { AuthenticationError, createVault, VaultError } from '@secrets-vault/client';
 import { describe, expect, it, vi } from 'vitest';
+import { thrown, until } from '../support.ts';
 import { useReaders } from './readers.ts';
-import { thrown, until } from './support.ts';
 
 const { at, open, reader, fresh } = useReaders();
 const READS = '/by-name/';

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { AuthenticationError, createVault, type TerminalSession } from '@secrets-vault/client';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { signedInTerminal } from '../../../test/packages/people.mjs';
-import { newVault, thrown } from './support.ts';
+import { signedInTerminal } from '../../../../test/packages/people.mjs';
+import { newVault, thrown } from '../support.ts';
 
 let at: Awaited<ReturnType<typeof newVault>>;
 beforeAll(async () => {

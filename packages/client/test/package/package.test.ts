@@ -5,10 +5,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
+import { slow } from '../../../../test/packages/slow.ts';
 
 const run = promisify(execFile);
-const folder = path.resolve(import.meta.dirname, '..');
+const folder = path.resolve(import.meta.dirname, '../..');
 
 slow('package: contains only dist, README and LICENSE, stays small, and works once unpacked', async () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'pack-'));

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, inject, it } from 'vitest';
-import { shapesOf } from '../../../scripts/build/openapi-shapes.mjs';
+import { shapesOf } from '../../../../scripts/build/openapi-shapes.mjs';
 import {
   client,
   copies,
@@ -10,11 +10,11 @@ import {
   PUBLIC_URL,
   spelled,
   typesOf,
-} from '../../../scripts/build/openapi-types.mjs';
-import { root } from '../../../scripts/shared/wrangler.mjs';
-import { eventTypes } from '../src/api/event-types.ts';
-import { secretTypes } from '../src/api/secret-types.ts';
-import { takesKey } from '../src/transport/retry.ts';
+} from '../../../../scripts/build/openapi-types.mjs';
+import { root } from '../../../../scripts/shared/wrangler.mjs';
+import { eventTypes } from '../../src/api/event-types.ts';
+import { secretTypes } from '../../src/api/secret-types.ts';
+import { takesKey } from '../../src/transport/retry.ts';
 
 it('OpenAPI: the service serves openapi.json with its own address, and what is generated from it is current (npm run openapi)', async () => {
   const url = inject('vaultUrl');
