@@ -1,8 +1,15 @@
 // Approvals, policies, devices and the compliance report.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { signedInTerminal } from '../../../test/packages/people.mjs';
-import { slow } from '../../../test/packages/slow.ts';
-import { executablePath, expectQuiet, newPerson, type Person, settleWithout, useBrowser } from './person.ts';
+import { signedInTerminal } from '../../../../test/packages/people.mjs';
+import { slow } from '../../../../test/packages/slow.ts';
+import {
+  executablePath,
+  expectQuiet,
+  newPerson,
+  type Person,
+  settleWithout,
+  useBrowser,
+} from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: governance', () => {
   useBrowser();

@@ -3,9 +3,16 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { scopeGroups } from '../src/session/scopes.ts';
-import { executablePath, expectQuiet, newPerson, openNavigation, type Person, useBrowser } from './person.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { scopeGroups } from '../../src/session/scopes.ts';
+import {
+  executablePath,
+  expectQuiet,
+  newPerson,
+  openNavigation,
+  type Person,
+  useBrowser,
+} from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: access', () => {
   useBrowser();

@@ -2,12 +2,12 @@
 // Invariant: a page that is added to src/pages.ts is visited too, or a test reports that its address is
 // missing here.
 import fs from 'node:fs';
-import { call } from '../../../test/packages/vault.mjs';
+import { call } from '../../../../test/packages/vault.mjs';
 import type { Person } from './person.ts';
 
 /** Every path in the list of pages. Parsed as text, because its modules need a browser. */
 export const paths = [
-  ...fs.readFileSync(new URL('../src/pages.ts', import.meta.url), 'utf8').matchAll(/path: '([^']+)'/g),
+  ...fs.readFileSync(new URL('../../src/pages.ts', import.meta.url), 'utf8').matchAll(/path: '([^']+)'/g),
 ].map(([, path]) => path as string);
 
 /**
@@ -207,7 +207,7 @@ export async function fill(person: Person): Promise<string[]> {
 function addressOf(path: string, ids: Ids): string {
   if (!path.includes(':')) return path;
   const id = ids[path];
-  if (!id) throw new Error(`test/everything.ts has no address for the page ${path}: add one`);
+  if (!id) throw new Error(`test/support/everything.ts has no address for the page ${path}: add one`);
   return path.replace(/:\w+/, id);
 }
 

@@ -1,9 +1,9 @@
 // Secrets in the console.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { call } from '../../../test/packages/vault.mjs';
-import { expectRefusals } from './beside.ts';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { call } from '../../../../test/packages/vault.mjs';
+import { expectRefusals } from '../support/beside.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: secrets', () => {
   useBrowser();

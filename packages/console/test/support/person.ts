@@ -4,7 +4,7 @@
 import fs from 'node:fs';
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
-import { call, newOrg, settle } from '../../../test/packages/vault.mjs';
+import { call, newOrg, settle } from '../../../../test/packages/vault.mjs';
 import { type Look, lookOf, onContext, tooWide } from './look.ts';
 
 const usual = [

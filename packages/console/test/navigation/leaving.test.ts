@@ -1,6 +1,6 @@
 // Leaving a page with something unsaved, and what stays in the clipboard.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
+import { slow } from '../../../../test/packages/slow.ts';
 import {
   addAuthenticator,
   executablePath,
@@ -8,7 +8,7 @@ import {
   newPerson,
   type Person,
   useBrowser,
-} from './person.ts';
+} from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: leaving a page', () => {
   useBrowser();

@@ -1,8 +1,8 @@
 // Integrations in the console, against targets on this machine.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
-import { startTarget, type Target } from './targets.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
+import { startTarget, type Target } from '../support/targets.ts';
 
 describe.skipIf(!executablePath)('console: integrations', () => {
   useBrowser();

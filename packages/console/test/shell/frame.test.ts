@@ -1,8 +1,8 @@
 // The frame of every page: the command palette, keyboard shortcuts, dialogs with unsaved input, and pages
 // that cannot be shown.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: the frame of every page', () => {
   useBrowser();

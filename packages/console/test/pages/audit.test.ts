@@ -1,9 +1,9 @@
 // The audit log in the console.
 import fs from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { call } from '../../../test/packages/vault.mjs';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { call } from '../../../../test/packages/vault.mjs';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: audit log', () => {
   useBrowser();

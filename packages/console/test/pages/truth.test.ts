@@ -1,8 +1,8 @@
 // What pages of secrets say: what makes a value due, what is deleted, what is found, and what a member may do
 // where.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: what pages of secrets say', () => {
   useBrowser();

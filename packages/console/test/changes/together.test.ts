@@ -2,9 +2,9 @@
 // within a field.
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { edit, expectRefusals, keepAndSave } from './beside.ts';
-import { executablePath, newPerson, useBrowser } from './person.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { edit, expectRefusals, keepAndSave } from '../support/beside.ts';
+import { executablePath, newPerson, useBrowser } from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: changes together with others', () => {
   useBrowser();

@@ -1,11 +1,11 @@
 // The conversion of form input: patterns, claims and policies, without a browser.
 import { describe, expect, it } from 'vitest';
-import { linesOf, matches } from '../src/globs.ts';
-import { placesOf, readsOver, seenOf } from '../src/pages/blast/data.ts';
-import { claimLines, claimsOf, platforms } from '../src/pages/credentials/platforms.ts';
-import { commonOf, configOf, draftOf, emptyDraft } from '../src/pages/policies/draft.ts';
-import type { Policy } from '../src/pages/policies/words.ts';
-import { type Draft, patchOf } from '../src/pages/secrets/bulk.ts';
+import { linesOf, matches } from '../../src/globs.ts';
+import { placesOf, readsOver, seenOf } from '../../src/pages/blast/data.ts';
+import { claimLines, claimsOf, platforms } from '../../src/pages/credentials/platforms.ts';
+import { commonOf, configOf, draftOf, emptyDraft } from '../../src/pages/policies/draft.ts';
+import type { Policy } from '../../src/pages/policies/words.ts';
+import { type Draft, patchOf } from '../../src/pages/secrets/bulk.ts';
 
 describe('console: previews', () => {
   it('patterns match whole names, as in the API', () => {

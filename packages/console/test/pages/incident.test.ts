@@ -1,8 +1,8 @@
 // Incident response, settings, and the first steps.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { call } from '../../../test/packages/vault.mjs';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { call } from '../../../../test/packages/vault.mjs';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: incidents, settings and the first run', () => {
   useBrowser();

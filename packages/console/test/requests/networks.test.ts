@@ -2,10 +2,10 @@
 // whatever happens, the member sees it, keeps their input, and nothing is done twice. SLOW=1 loads every page
 // on slow 3G, and uses up the requests of a session.
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { startProxy } from '../../../test/packages/proxy.mjs';
-import { slow } from '../../../test/packages/slow.ts';
-import { paths } from './everything.ts';
-import { executablePath, newPerson, openNavigation, type Person, useBrowser } from './person.ts';
+import { startProxy } from '../../../../test/packages/proxy.mjs';
+import { slow } from '../../../../test/packages/slow.ts';
+import { paths } from '../support/everything.ts';
+import { executablePath, newPerson, openNavigation, type Person, useBrowser } from '../support/person.ts';
 
 /** As in Chromium's tools for developers, in bytes per second. */
 const SLOW_3G = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 };

@@ -1,7 +1,7 @@
 // A passkey that is not given: at sign-in, and where a change needs to be confirmed. Invariant: nothing is
 // lost, and trying again works.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: cancelled passkeys', () => {
   useBrowser();

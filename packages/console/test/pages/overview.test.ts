@@ -1,7 +1,7 @@
 // The overview as home: the verdict, rows by urgency that lead to where one acts, activity, and few calls.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
-import { startTarget } from './targets.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
+import { startTarget } from '../support/targets.ts';
 
 describe.skipIf(!executablePath)('overview', () => {
   useBrowser();

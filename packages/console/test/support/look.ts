@@ -27,7 +27,11 @@ export const nameOf = ({ width, scheme }: Look): string => `${width}-${scheme}`;
 
 /** The look for a test file: that of the variable LOOK, or its own. */
 export function lookOf(file: string): Look {
-  const names = fs.readdirSync(import.meta.dirname).filter((name) => name.endsWith('.test.ts'));
+  const tests = path.dirname(import.meta.dirname);
+  const names = fs
+    .readdirSync(tests, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => path.basename(name));
   const own = looks[names.sort().indexOf(path.basename(file)) % looks.length];
   const { LOOK } = process.env;
   const look = LOOK ? looks.find((each) => nameOf(each) === LOOK) : own;

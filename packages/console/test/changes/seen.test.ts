@@ -1,9 +1,9 @@
 // Changes beside other people: a dialog that shows an outdated state changes nothing, says what is different,
 // and applies the member's own change only after they have said so.
 import { describe, expect, it } from 'vitest';
-import { slow } from '../../../test/packages/slow.ts';
-import { edit, expectRefusals, keepAndSave } from './beside.ts';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { slow } from '../../../../test/packages/slow.ts';
+import { edit, expectRefusals, keepAndSave } from '../support/beside.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: changes beside others', () => {
   useBrowser();
