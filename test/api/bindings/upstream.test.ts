@@ -1,5 +1,5 @@
 // The entrypoint `Upstream`: Workers that are bound to the service call an API by its own URLs.
-// test/scripts/bound-upstreams.test.mjs does it from a second Worker.
+// test/scripts/bindings/bound-upstreams.test.mjs does it from a second Worker.
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';

@@ -1,5 +1,5 @@
-// The entrypoint `Vault`, and trusts of Workers that are bound to the service. test/scripts/bindings.test.mjs
-// calls it from a second Worker, by RPC.
+// The entrypoint `Vault`, and trusts of Workers that are bound to the service.
+// test/scripts/bindings/bindings.test.mjs calls it from a second Worker, by RPC.
 import { expect, it } from 'vitest';
 import type { Vault } from '../../../src/vault-binding';
 import { newApprovalPolicy } from '../../support/approvals';

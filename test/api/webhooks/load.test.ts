@@ -1,6 +1,7 @@
 // Many events to many endpoints, of which some are slow, dead or lying, over a queue that loses and repeats
-// messages: nothing is lost, and no healthy endpoint waits for a sick one. test/scripts/deliveries.slow.mjs
-// does the same with the real service, and with more of everything.
+// messages: nothing is lost, and no healthy endpoint waits for a sick one.
+// test/scripts/deliveries/deliveries.slow.mjs does the same with the real service, and with more of
+// everything.
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';

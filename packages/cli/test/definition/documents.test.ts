@@ -1,7 +1,7 @@
 // Checks every svc command line in the documentation, in blocks and in prose, against the real command tree:
 // the command and its options exist, the arguments fit, and none of them is a secret value. Nothing is run.
 import { expect, it } from 'vitest';
-import { blocksOf, markdownFiles, read } from '../../../../test/scripts/markdown.mjs';
+import { blocksOf, markdownFiles, read } from '../../../../test/scripts/docs/markdown.mjs';
 import { COMMANDS } from '../../src/commands/index.ts';
 import { commandsOf, understood } from './lines.ts';
 
