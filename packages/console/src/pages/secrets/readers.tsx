@@ -3,8 +3,8 @@ import type { components } from '@secrets-vault/client';
 import { counted } from '../../counted';
 import { kindOfId } from '../../organisation/people';
 import { here, useList, vault } from '../../requests/api';
+import { Lines, Table } from '../../ui/lists/table';
 import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
-import { Lines, Table } from '../../ui/table';
 
 type Reader = components['schemas']['Reader'];
 

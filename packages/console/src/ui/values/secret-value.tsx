@@ -2,8 +2,8 @@
 // again after 30 seconds or when the page is left.
 import { ClipboardCopy, Eye, EyeOff } from 'lucide-preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { state } from '../session/session';
-import { Button } from './button';
+import { state } from '../../session/session';
+import { Button } from '../controls/button';
 import { copyValue } from './clipboard';
 
 const SHOWN_FOR = 30_000;

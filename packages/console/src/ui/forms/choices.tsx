@@ -1,6 +1,6 @@
 // A group of checkboxes with a label, a hint and an error, like the fields in field.tsx.
 import { useId } from 'preact/hooks';
-import '../styles/choices.css';
+import '../../styles/choices.css';
 import type { Choice } from './field';
 
 interface ChoicesProps {

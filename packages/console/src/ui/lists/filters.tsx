@@ -1,6 +1,6 @@
 // Filters for lists: segments, a select, and a text field.
 import { useEffect, useState } from 'preact/hooks';
-import type { Choice } from './field';
+import type { Choice } from '../forms/field';
 
 /** @param label the accessible name of the choice */
 export const Segments = ({

@@ -3,9 +3,9 @@
 // ⌘.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { BASE } from '../navigation/router';
-import { Dialog } from './dialog';
-import { type Mover, movers } from './movers';
+import { BASE } from '../../navigation/router';
+import { Dialog } from '../dialogs/dialog';
+import { type Mover, movers } from '../lists/movers';
 
 const isHelpOpen = signal(false);
 /** The actions of `n` on this page, the newest last. */

@@ -1,7 +1,7 @@
 // Copied values. Invariant: a value leaves the clipboard 30 seconds after it was copied, or as soon after
 // that as the page has the focus: before, a browser refuses to write. Something else that was copied since
 // stays if the browser lets the console read the clipboard.
-import { tell, warn } from './toast';
+import { tell, warn } from '../toast';
 
 const KEPT_FOR = 30_000;
 /** How long the browser may ask the member whether the console may read the clipboard. */

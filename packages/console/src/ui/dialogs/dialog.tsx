@@ -4,8 +4,8 @@
 import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { TYPED, useGuard } from '../navigation/guard';
-import { Button, IconButton } from './button';
+import { TYPED, useGuard } from '../../navigation/guard';
+import { Button, IconButton } from '../controls/button';
 
 interface DialogProps {
   title: string;

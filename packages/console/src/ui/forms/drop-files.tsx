@@ -2,7 +2,7 @@
 import { FileUp } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { report } from './toast';
+import { report } from '../toast';
 
 interface DropFilesProps {
   multiple?: boolean;

@@ -3,9 +3,9 @@
 import { VaultError } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { saved } from '../changes/unsaved';
-import { Button } from './button';
-import { Refusal } from './refusal';
+import { saved } from '../../changes/unsaved';
+import { Button } from '../controls/button';
+import { Refusal } from '../dialogs/refusal';
 
 export interface Problems {
   /** The error of a field, by its name in the API. */

@@ -1,6 +1,6 @@
 // The question before a page is left with something unsaved. Invariant: the first button keeps everything.
-import { leave, question } from '../navigation/guard';
-import { Button } from './button';
+import { leave, question } from '../../navigation/guard';
+import { Button } from '../controls/button';
 import { Dialog } from './dialog';
 
 export function Leaving() {

@@ -2,7 +2,7 @@
 // legend, and its error is below it.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import '../styles/options.css';
+import '../../styles/options.css';
 
 interface GroupProps {
   label: string;

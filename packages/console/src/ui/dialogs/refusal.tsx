@@ -2,11 +2,11 @@
 // meanwhile. Invariant: a held change says that nothing was done, and what to do once the request is decided.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { Link } from 'wouter-preact';
-import { ChangedError } from '../changes/changed-error';
-import { here, useRead, vault } from '../requests/api';
-import { may } from '../session/may';
+import { ChangedError } from '../../changes/changed-error';
+import { here, useRead, vault } from '../../requests/api';
+import { may } from '../../session/may';
+import { ErrorNote, intoView } from '../parts';
 import { Changed } from './changed';
-import { ErrorNote, intoView } from './parts';
 
 /**
  * The current status of an approval. The event stream reports a decision; a role that cannot read approvals

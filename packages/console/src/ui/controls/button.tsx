@@ -2,8 +2,8 @@
 // pressed again; a button that disappears while it has the focus leaves it at the heading.
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { report } from '../toast';
 import { useAsleep } from './asleep';
-import { report } from './toast';
 
 interface Look {
   kind?: 'primary' | 'plain' | 'quiet' | 'danger';

@@ -1,9 +1,9 @@
 // What someone else changed after the member opened a dialog. Invariant: the member's own changes are applied
 // to the new state only after they have said so here.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ChangedError, Difference } from '../changes/changed-error';
-import { Button } from './button';
-import { intoView } from './parts';
+import type { ChangedError, Difference } from '../../changes/changed-error';
+import { Button } from '../controls/button';
+import { intoView } from '../parts';
 
 const Row = ({ label, before, now }: Difference) => (
   <li>

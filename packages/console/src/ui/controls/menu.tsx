@@ -5,7 +5,7 @@ import { Check, EllipsisVertical } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { createPortal } from 'preact/compat';
 import { useId, useRef } from 'preact/hooks';
-import { report } from './toast';
+import { report } from '../toast';
 
 export interface Action {
   label: string;

@@ -1,9 +1,9 @@
 // A paginated list: its skeleton, error, table and empty state.
 import type { ComponentProps } from 'preact';
 import { useState } from 'preact/hooks';
-import { dropPosition } from '../navigation/positions';
-import { Button } from './button';
-import { Empty, ErrorNote, Skeleton } from './parts';
+import { dropPosition } from '../../navigation/positions';
+import { Button } from '../controls/button';
+import { Empty, ErrorNote, Skeleton } from '../parts';
 import { Table } from './table';
 
 /** The result of `useList`. */

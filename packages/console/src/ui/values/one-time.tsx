@@ -1,10 +1,10 @@
 // Shows a token or link once, to be copied. Invariant: it is in the document only while this is open, and the
 // dialog closes only after the user confirms that they have saved it.
 import { useState } from 'preact/hooks';
-import { useDrop } from '../changes/unsaved';
-import { Button } from './button';
-import { Dialog } from './dialog';
-import { CopyButton } from './parts';
+import { useDrop } from '../../changes/unsaved';
+import { Button } from '../controls/button';
+import { Dialog } from '../dialogs/dialog';
+import { CopyButton } from '../parts';
 
 /** A further text, with what it is. */
 export interface FurtherText {
