@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inGate } from '../support/gate';
-import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
 import { slow } from '../support/slow';
+import { healthz, lines, schedule, useHealth, verdict } from '../support/storage/health';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();

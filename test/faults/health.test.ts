@@ -6,6 +6,8 @@ import { mirror } from '../../src/gate/journal/mirror';
 import { newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inCore, inGate, loseStorage } from '../support/gate';
+import { newConnection } from '../support/signin/sso-signin';
+import { slow } from '../support/slow';
 import {
   CHECKS,
   events,
@@ -17,9 +19,7 @@ import {
   useHealth,
   verdict,
   worker,
-} from '../support/health';
-import { slow } from '../support/slow';
-import { newConnection } from '../support/sso-signin';
+} from '../support/storage/health';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();

@@ -5,8 +5,8 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/env';
 import { Upstream, Vault } from '../../../src/vault-binding';
-import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
-import { newUpstream } from '../../support/upstreams';
+import { approvalIn, newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();

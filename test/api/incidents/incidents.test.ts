@@ -3,7 +3,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IncidentRow } from '../../../src/db/schema';
 import { problemOf } from '../../model/invariants';
-import { newSignedIn, signIn } from '../../support/browser';
 import {
   alive,
   contain,
@@ -14,13 +13,14 @@ import {
   newProvider,
   newSession,
 } from '../../support/credentials';
-import { newDevice, provenBy } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inCore, inGate, leaveRows, runTasksLater } from '../../support/gate';
 import { add, newMember } from '../../support/people';
-import { moveLog } from '../../support/planted';
+import { newSignedIn, signIn } from '../../support/signin/browser';
+import { newDevice, provenBy } from '../../support/signin/device';
+import { signInTerminal } from '../../support/signin/terminal';
 import { slow } from '../../support/slow';
-import { signInTerminal } from '../../support/terminal';
+import { moveLog } from '../../support/storage/planted';
 import { DAY } from '../../support/time';
 import {
   type Answer,

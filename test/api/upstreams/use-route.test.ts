@@ -2,9 +2,9 @@
 import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sha256 } from '../../../src/crypto/digest';
-import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey, newSession } from '../../support/credentials';
-import { newUpstream } from '../../support/upstreams';
+import { approvalIn, newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

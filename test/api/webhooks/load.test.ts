@@ -6,9 +6,15 @@ import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import {
+  askedFor,
+  attendTo,
+  newWebhook,
+  type Received,
+  useReceivers,
+} from '../../support/integrations/webhooks';
 import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
-import { askedFor, attendTo, newWebhook, type Received, useReceivers } from '../../support/webhooks';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
 useWorld();

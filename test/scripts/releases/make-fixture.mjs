@@ -1,5 +1,6 @@
-// Makes a fixture of the state that a release leaves. Copy it and ../passkeys.mjs to the same places in a
-// checkout of that release, and run it there; it takes two minutes:
+// Makes a fixture of the state that a release leaves. Copy it, ../passkeys.mjs and
+// test/support/signin/passkey.ts to the same places in a checkout of that release, and run it there; it takes
+// two minutes:
 //   node test/scripts/releases/make-fixture.mjs release-1.2.3.json.gz
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
