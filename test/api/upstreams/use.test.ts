@@ -5,6 +5,7 @@ import { utf8 } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { actions, routes } from '../../../src/domains';
 import { shownBody } from '../../../src/domains/upstreams/call/shown';
+import { recordLost } from '../../../src/domains/upstreams/gate/use';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
@@ -510,7 +511,7 @@ describe('use: rates', () => {
     expect((await begin(o, name)).code).toBeUndefined();
   });
 
-  it('cost: what a call reads does not grow with the calls of the last minute', async () => {
+  it('cost: what a call and the look for lost ones read does not grow with the calls of the last minute', async () => {
     const o = await newOrg();
     const { name } = await newUpstream(o, { rate_limit: 1000 });
     const call = async () => {
@@ -518,11 +519,12 @@ describe('use: rates', () => {
       await answer(o, intent);
       await tell(o, 'ended', { intent, response_bytes: 1, how: 'complete', isNoted: false });
     };
-    const costOf = async () => (await counted(o, call)).cost.rows;
+    const look = () => inCore(o, (core) => recordLost(core, core.now()));
+    const costs = async () => [(await counted(o, call)).cost.rows, (await counted(o, look)).cost.rows];
     await call();
-    const few = await costOf();
+    const few = await costs();
     for (let n = 0; n < 20; n++) await call();
-    expect(await costOf()).toEqual(few);
+    expect(await costs()).toEqual(few);
   });
 
   it('rate limit: one root has 25 calls at a time, and a place is free once a call has ended', async () => {

@@ -80,8 +80,8 @@ export function createIntents({ storage: { sql }, now: clock }: Pick<Core, 'stor
   sql.exec(
     'create table if not exists use_intents (id text primary key, upstream text not null, root text not null, caller text not null, draft text not null, at integer not null, until integer not null, answered integer not null default 0) without rowid',
   );
-  sql.exec('create index if not exists use_intents_at on use_intents (at)');
-  sql.exec('create index if not exists use_intents_until on use_intents (until)');
+  // What has ended has `until` 0, so the oldest of those is found at once.
+  sql.exec('create index if not exists use_intents_until_at on use_intents (until, at)');
   const ofRow = ({ id, upstream, at, until, ...row }: Stored): Intent | null => {
     const user = parsed<User>(row.caller);
     const draft = parsed<Draft>(row.draft);
@@ -166,13 +166,14 @@ export function createIntents({ storage: { sql }, now: clock }: Pick<Core, 'stor
     /** Deletes what counts no more. Returns when there is more to do, or null. */
     sweep(now: number): number | null {
       sql.exec('delete from use_intents where until = 0 and at <= ?', now - MINUTE);
-      const { n } = sql
+      const times = sql
         .exec<{ n: number | null }>(
-          'select min(case until when 0 then at + ? else until end) n from use_intents',
+          'select min(at) + ? n from use_intents where until = 0 union all select min(until) from use_intents where until > 0',
           MINUTE,
         )
-        .one();
-      return n === null ? null : Math.max(n, now + 1000);
+        .toArray()
+        .flatMap(({ n }) => n ?? []);
+      return times.length === 0 ? null : Math.max(Math.min(...times), now + 1000);
     },
     /** The clock was ahead, and is right again. */
     bringForward(now: number): void {
