@@ -124,13 +124,13 @@ export const mutants = [
   {
     name: 'a root makes any number of calls at a time',
     tag: 'uses-at-a-time-bounded',
-    change: { from: "count('until > ?', now) >= MOST_CALLS.once ||", to: 'now < 0 &&' },
+    change: { from: 'own >= MOST_CALLS.rootOnce', to: 'false' },
     notice: `${USE} rate limit: one root has 25 calls at a time, and a place is free once a call has ended`,
   },
   {
     name: 'an organisation makes any number of calls a minute',
     tag: 'uses-a-minute-bounded',
-    change: { from: "wait(now, MOST_CALLS.minute, '1')", to: '0' },
+    change: { from: 'waitOf(recent, MOST_CALLS.minute, now)', to: '0' },
     notice: `${USE} rate limit: an organisation and a root have their calls a minute`,
   },
   {

@@ -199,7 +199,8 @@ function toldOf(use: Use, ask: Ask, { intent }: Begun): Told {
         input: { intent, ...input },
         request: { ...facts, id: newId('req') },
       },
-      { ...trace },
+      // What asks whether the call may go on waits in the gate, and is no part of the time of a call.
+      operation === 'use.alive' ? { ...trace } : trace,
       operation !== 'use.alive',
       defer,
     );

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sha256 } from '../../../src/crypto/digest';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey, newSession } from '../../support/credentials';
+import { faults, until } from '../../support/faults';
 import { newUpstream } from '../../support/upstreams';
 import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -61,6 +62,25 @@ describe('calls of upstreams', () => {
     const entries = await entriesOf(o, id);
     expect(entries).toHaveLength(1);
     expect(entries[0]).toMatchObject({ action: 'secret.use', outcome: 'success', status: 200 });
+  });
+
+  it('cost: a call takes three gate calls and no D1, and waits for no other call', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    await use(o, name);
+    let isAnswered = false;
+    answer = async ({ url }) => {
+      if (url.endsWith('/first')) await until(() => isAnswered);
+      return Response.json({ ok: true });
+    };
+    const first = use(o, name, '/v1/first');
+    await until(() => sent.length === 2);
+    Object.assign(faults, { gate: 0, d1: 0 });
+    expect((await use(o, name, '/v1/second')).status).toBe(200);
+    await until(() => faults.gate === 3);
+    expect(faults.d1).toBe(0);
+    isAnswered = true;
+    expect((await first).status).toBe(200);
   });
 
   it('use: an upstream that echoes what it got shows asterisks', async () => {

@@ -5,6 +5,7 @@ import { utf8 } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { actions, routes } from '../../../src/domains';
 import { shownBody } from '../../../src/domains/upstreams/call/shown';
+import { recordLost } from '../../../src/domains/upstreams/gate/use';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
@@ -12,6 +13,7 @@ import { signIn } from '../../support/browser';
 import { contain, newAgent, newKey } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import { counted } from '../../support/rows';
 import { begin, newUpstream, tell, upstreamIn } from '../../support/upstreams';
 import {
   type Answer,
@@ -460,17 +462,21 @@ describe('use: leases', () => {
 
   it('audit: what the gate is told or asked twice, since a reply was lost, counts once', async () => {
     const o = await newOrg();
-    const { name } = await newUpstream(o, { rate_limit: 1 });
+    const { name } = await newUpstream(o, { rate_limit: 2 });
     const facts = { ip: '203.0.113.7', user_agent: null, reason: null, place: null };
     const request = { id: newId('req'), ...facts };
     const first = await begin(o, name, {}, undefined, { request });
     const second = await begin(o, name, {}, undefined, { request, repeated: true });
     expect(second.data?.intent).toBe(first.data?.intent);
+    expect((await begin(o, name)).code).toBeUndefined();
+    expect((await begin(o, name)).code).toBe('RATE_LIMITED');
+    const third = await begin(o, name, {}, undefined, { request, repeated: true });
+    expect(third.data?.intent).toBe(first.data?.intent);
     const intent = first.data?.intent as string;
     const told = { intent, status: 200, code: null, request_bytes: 1 };
     expect(await tell(o, 'answered', told)).toEqual({ may: true });
     expect(await tell(o, 'answered', told, { repeated: true })).toEqual({ may: true });
-    expect(await entries(o)).toHaveLength(1);
+    expect((await entries(o)).filter(({ status }: { status: number }) => status === 200)).toHaveLength(1);
   });
 });
 
@@ -495,7 +501,7 @@ describe('use: rates', () => {
             "insert into use_intents values (?, 'ups', ?, '{}', '{}', ?, 0, 1)",
             ...[`${root} ${n}`, root, core.now()],
           );
-      });
+      }).then(() => evict(o));
     await plant(o.keyId, 600);
     expect((await begin(o, name)).code).toBe('RATE_LIMITED');
     expect((await begin(other, name)).code).toBeUndefined();
@@ -503,6 +509,22 @@ describe('use: rates', () => {
     expect((await begin(other, name)).code).toBe('RATE_LIMITED');
     later(60_001);
     expect((await begin(o, name)).code).toBeUndefined();
+  });
+
+  it('cost: what a call and the look for lost ones read does not grow with the calls of the last minute', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o, { rate_limit: 1000 });
+    const call = async () => {
+      const intent = await intentOf(o, name);
+      await answer(o, intent);
+      await tell(o, 'ended', { intent, response_bytes: 1, how: 'complete', isNoted: false });
+    };
+    const look = () => inCore(o, (core) => recordLost(core, core.now()));
+    const costs = async () => [(await counted(o, call)).cost.rows, (await counted(o, look)).cost.rows];
+    await call();
+    const few = await costs();
+    for (let n = 0; n < 20; n++) await call();
+    expect(await costs()).toEqual(few);
   });
 
   it('rate limit: one root has 25 calls at a time, and a place is free once a call has ended', async () => {
