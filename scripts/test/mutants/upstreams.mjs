@@ -32,6 +32,12 @@ export const mutants = [
     'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,
   }),
   {
+    name: 'the digest of a held call confirms a guess at its body',
+    tag: 'approval-of-use-keyed',
+    change: { from: 'keys.digest', to: "''" },
+    notice: 'api/upstreams/use-route: the digest of a call is keyed, so it confirms no guess at the body',
+  },
+  {
     name: 'the approval of a GET opens a WebSocket',
     tag: 'approved-get-opens-no-websocket',
     change: { from: 'isWebSocket ?', to: 'false ?' },

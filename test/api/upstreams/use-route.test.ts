@@ -1,10 +1,13 @@
 // Calls of upstreams over HTTP: what reaches the upstream, what comes back, and who is refused.
 import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { sha256 } from '../../../src/crypto/digest';
+import { tuple } from '../../../src/crypto/bytes';
+import { hmacHex, sha256 } from '../../../src/crypto/digest';
+import { useDigest } from '../../../src/domains/upstreams/call/digest';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey, newSession } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
+import { keysOf } from '../../support/gate';
 import { newUpstream } from '../../support/upstreams';
 import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -317,6 +320,17 @@ describe('calls of upstreams', () => {
       name: 'Body',
       value: 'amount=5',
     });
+  });
+
+  it('approval: the digest of a call is keyed, so it confirms no guess at the body', async () => {
+    const { o, ann, asked } = await newOffice();
+    const { name } = await newUpstream(o);
+    await newApprovalPolicy(o, ['secret.use']);
+    const { id } = approvalIn(await use(asked, name));
+    const call = { method: 'GET', path: '/v1/charges', query: '', headers: [], isWebSocket: false };
+    const parts = tuple('use', name, useDigest({ ...call, body: new Uint8Array() }));
+    const { digest } = await keysOf(o);
+    expect((await ann.o.get(`/approvals/${id}`)).json.request.digest).toBe(hmacHex(digest, parts));
   });
 
   it('approval: a body of up to 4 MiB waits: deciders see both ends, its size and its digest', async () => {
