@@ -6,6 +6,8 @@ import { checks } from './checks.mjs';
 export const mutants = [
   ...checks({
     'wrapping-refused': 'api/vault/tokens: an unsupported path has no handler',
+    'vault-namespace-bounded':
+      'api/vault/tokens: base path and namespace must name the organisation of the token',
     'vault-other-org': 'api/vault/tokens: base path and namespace must name the organisation of the token',
     'event-pattern-bounded':
       'api/vault/events: a pattern of types has five wildcards at most, so that comparing takes few steps',
