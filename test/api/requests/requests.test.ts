@@ -1,7 +1,7 @@
 // What any request may hold: parameters, the shape of a body, text, tags, patterns and headers; and what
 // every response bears.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MOST_DEPTH, MOST_FIELDS, MOST_ITEMS, MOST_VALUES, shapeOf } from '../../../src/http/input/shape';
 import { faults } from '../../support/faults';
 import { slow } from '../../support/slow';
@@ -96,6 +96,15 @@ describe('validation: the shape of a body', () => {
     hold(filled(1000, () => filled(1000, () => 1)));
     hold(Object.fromEntries(filled(100_000, (n) => [`f${n}`, n])));
     hold(JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`));
+  });
+
+  it('names a place only where something is wrong: names of fields are as long as a body', () => {
+    const body = { [`${'k'.repeat(1000)}`]: filled(900, () => [{}]) };
+    const joined = vi.spyOn(Array.prototype, 'join');
+    const found = shapeOf(body);
+    const times = joined.mock.calls.length;
+    joined.mockRestore();
+    expect([found, times]).toEqual([null, 0]);
   });
 
   slow('is refused over HTTP up to the largest body that is read, with one small response', async () => {
