@@ -252,4 +252,28 @@ describe('profile', () => {
     rewrite({ profile: '../acme' });
     expect((await machine.svc(['whoami'])).code).toBe(2);
   });
+
+  it('profile: one that the user does not have is an error that names the file and the profiles', async () => {
+    await ok(['login', '--url', at.url, '--key-stdin', '--profile', 'acme'], { stdin: at.key });
+    for (const { profile, url, argv } of [
+      { profile: 'acne', url: at.url, argv: ['whoami'] },
+      { profile: 'acne', url: undefined, argv: ['whoami'] },
+      { profile: 'acne', url: at.url, argv: ['run', '--', 'true'] },
+      { profile: 'acne', url: at.url, argv: ['logout'] },
+    ]) {
+      rewrite({ profile, url });
+      const ran = await machine.svc(argv);
+      expect(ran.code, argv.join()).toBe(3);
+      expect(ran.stderr).toContain(`${file()} names the profile acne, which you do not have.`);
+      expect(ran.stderr).toContain('You have acme, default.');
+    }
+    expect((await machine.svc(['doctor'])).stdout).toContain('names the profile acne');
+    // Who has a token needs no profile, and who signs in makes it.
+    rewrite({ url: at.url });
+    const env = { SVC_TOKEN: at.key, SVC_URL: at.url };
+    expect((await machine.svc(['whoami'], { env })).code).toBe(0);
+    await ok(['login', '--url', at.url, '--key-stdin'], { stdin: at.key });
+    expect((await ok(['whoami', '--json'])).json.profile).toBe('acne');
+    await ok(['logout']);
+  });
 });
