@@ -74,8 +74,10 @@ it.each([60, 80, 120])('help: notes and options fit a terminal of %i columns', a
 });
 
 it('escape sequences: letters and marks without a shape are visible too', () => {
-  const hidden = 'a\u3164b\u115f\u1160\uffa0\u034f\u17b4\u17b5\u{e0100}c';
-  expect(clean(hidden)).toBe('a\\u{3164}b\\u{115f}\\u{1160}\\u{ffa0}\\u{34f}\\u{17b4}\\u{17b5}\\u{e0100}c');
+  const hidden = 'a\u3164b\u2800\u115f\u1160\uffa0\u034f\u17b4\u17b5\u{e0100}c';
+  expect(clean(hidden)).toBe(
+    'a\\u{3164}b\\u{2800}\\u{115f}\\u{1160}\\u{ffa0}\\u{34f}\\u{17b4}\\u{17b5}\\u{e0100}c',
+  );
   expect(JSON.parse(safeJson(hidden))).toBe(hidden);
   expect(safeJson(hidden)).toMatch(/^[\x20-\x7e]+$/);
   expect(clean('한글 é 鍵 ❤\ufe0f')).toBe('한글 é 鍵 ❤\ufe0f');
