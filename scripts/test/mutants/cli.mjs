@@ -93,6 +93,7 @@ export const mutants = [
     'cli-pasted-lines':
       'packages/cli/terminal: prompt: a paste of several lines is refused, and does not reach the shell',
     'cli-if-match': 'packages/cli/seen: a team that a colleague renamed is not deleted',
+    'cli-if-match-unread': 'packages/cli/seen: if-match: what could not be read, because of a rate limit',
     'cli-promote-tag':
       'packages/cli/hostile-vault: promote: a dry run without an ETag is followed by no promotion',
     'cli-if-match-large': 'packages/cli/seen: an incident whose report is too large to compare',
