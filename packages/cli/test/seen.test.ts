@@ -1,5 +1,6 @@
 // Changes beside other people: svc changes only what it has shown or read, and says what differs otherwise.
 import fs from 'node:fs';
+import { PassThrough } from 'node:stream';
 import { beforeAll, expect, it } from 'vitest';
 import { call } from '../../../test/packages/vault.mjs';
 import { Seen } from '../src/seen.ts';
@@ -186,6 +187,21 @@ it('if-match: svc says that it could not read the state', async () => {
     expect.stringContaining('Nothing was changed, because the current state could not be read. Try later.'),
   ]);
   expect((await api('GET', `/teams/${id}`)).name).toBe('Unread');
+});
+
+it('if-match: a secret in production that could not be looked up is not replaced unasked', async () => {
+  const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
+  const sent: string[] = [];
+  const host = (status: number): Given['host'] => ({
+    stdin: terminal(),
+    stderr: terminal(),
+    async fetch(_input, init) {
+      sent.push(init?.method ?? 'GET');
+      return Response.json({ error: { code: 'X', message: 'no' } }, { status });
+    },
+  });
+  const ran = await machine.svc(['set', 'KEPT', '-e', 'production'], { host: host(404) });
+  expect([ran.code, sent]).toEqual([5, ['GET']]);
 });
 
 it('every request of svc that takes If-Match has it', async () => {
