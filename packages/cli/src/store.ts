@@ -99,7 +99,7 @@ export class CredentialStore {
     try {
       return JSON.parse((await this.keychain())?.get(account(origin, profile)) ?? '') as Credential;
     } catch {
-      // Neither the error of a locked keychain nor that of the parser is shown: it would quote the credential.
+      // The error of the parser would quote the credential.
       // safety: cli-keychain-quote
       throw new CliError('The keychain does not have the stored credential.', {
         exit: 'signedOut',

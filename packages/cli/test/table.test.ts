@@ -1,5 +1,6 @@
 // Tables and help at any width of the terminal.
 import { expect, it } from 'vitest';
+import { Output } from '../src/output.ts';
 import { tableLines } from '../src/table.ts';
 import { clean, safeJson, widthOf, wrapped } from '../src/text.ts';
 import { Machine } from './harness.ts';
@@ -71,6 +72,23 @@ it.each([60, 80, 120])('help: notes and options fit a terminal of %i columns', a
   const [help = ''] = shown.join('').split('\nExamples:');
   expect(help).toContain('SVC_TRUST_ID');
   for (const line of help.split('\n')) expect(line.length, line).toBeLessThanOrEqual(columns);
+});
+
+it('table: all rows are one write, however many there are', () => {
+  const written: string[] = [];
+  const stdout = { write: (text: string) => written.push(text) > 0 };
+  const out = new Output({ env: {}, stdout, stderr: stdout } as never, false);
+  out.table(
+    ['a', 'b'],
+    [
+      [1, 'x'],
+      [2, undefined],
+    ],
+  );
+  out.table(['a'], []);
+  expect(written).toEqual(['1\tx\n2\t-\n', '']);
+  const rows = Array.from({ length: 150_000 }, () => ['x']);
+  expect(tableLines(['a'], rows, 80, String)).toHaveLength(150_001);
 });
 
 it('escape sequences: letters and marks without a shape are visible too', () => {
