@@ -161,8 +161,11 @@ describe('validation: text', () => {
     '\ue000',
     '\ud800',
     '\u034f',
+    '\u115f',
     '\u1160',
+    '\u2800',
     '\u3164',
+    '\uffa0',
   ];
 
   slow('for people has no control, format, bidi or line-separator character', async () => {
@@ -198,6 +201,7 @@ describe('validation: text', () => {
       'a\u202eb',
       'a\u200bb',
       'a\u3164b',
+      'a\u2800b',
       'x'.repeat(257),
       'é'.repeat(257),
       'x'.repeat(8000),

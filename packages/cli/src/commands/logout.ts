@@ -15,12 +15,12 @@ export default command({
   ],
   async run(context) {
     const url = context.origin;
+    const notSignedIn = context.notSignedIn();
     const ended = await endSession(context, url);
     const was = await context.store.delete(url, context.profile);
     if (readProfiles(context.configDir)[context.profile]?.url === url)
       writeProfile(context.configDir, context.profile, undefined);
-    if (!was)
-      throw new CliError(`You are not signed in to ${url}.`, { exit: 'signedOut', code: 'NOT_SIGNED_IN' });
+    if (!was) throw notSignedIn;
     context.out.result({ url, profile: context.profile, session_ended: ended }, () => {
       context.out.success(`Signed out of ${url}.`);
       if (!ended) context.out.note('The stored credential was removed, but the vault still accepts it.');
