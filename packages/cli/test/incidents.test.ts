@@ -131,8 +131,11 @@ it('a report lists what was used through upstreams, and the upstreams that were 
   const none = { credentials: [], read: [], written: [], shared: [], connections: [], syncs: [] };
   const rows = deeds({
     ...none,
-    ...{ credential: { kind: 'api_key', id: 'key_1', name: null }, revoked: [] },
-    ...{ log_streams: [], domains: [], sso_connections: [] },
+    credential: { kind: 'api_key', id: 'key_1', name: null },
+    revoked: [],
+    log_streams: [],
+    domains: [],
+    sso_connections: [],
     used: [{ secret_id: 'sec_1', name: 'KEY', environment: null, version: 1, time }],
     upstreams: [{ id: 'ups_1', name: 'stripe', action: 'upstream.update', time }],
   });
