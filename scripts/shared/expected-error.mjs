@@ -52,6 +52,20 @@ export function reported(error) {
 }
 
 /**
+ * Runs a command: an expected error becomes its line and exit code 1.
+ * @param {() => Promise<void>} main
+ */
+export async function runs(main) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/**
  * Nobody reads the output any more, as with `| head`: the script goes on, so that what it began is finished.
  */
 export function goOnWithoutReader() {

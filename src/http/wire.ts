@@ -66,6 +66,19 @@ export const Patterns = z
   .refine(distinct, 'must not contain duplicates')
   .refine((list) => utf8(list.join('')).length <= MOST_PATTERNS, 'must have at most 4,096 bytes in total')
   .openapi({ example: ['app/*'] });
+
+/** Where a new credential, trust or grant may be used: by default wherever `giver` may. */
+export const limitsBelow = (giver: 'creator' | 'API key') => ({
+  environments: Environments.optional().openapi({
+    description: `Environments by id or slug. By default, those of its ${giver}.`,
+  }),
+  secrets: Patterns.optional().openapi({
+    description: `Secret names as glob patterns (* and ?). By default, those of its ${giver}.`,
+  }),
+  upstreams: Patterns.optional().openapi({
+    description: `Upstreams that may be used, as glob patterns. By default, those of its ${giver}.`,
+  }),
+});
 export const Addresses = z
   .array(z.string().max(49).refine(isRange, 'must be an IPv4 or IPv6 address or CIDR range'))
   .min(1)

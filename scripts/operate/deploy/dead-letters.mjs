@@ -2,7 +2,7 @@
 // again, or drops them. Invariants: a message leaves only once it is in the queue again, or if it is to be
 // dropped; nothing but kinds and ids of messages is printed.
 import readline from 'node:readline/promises';
-import { ExpectedError } from '../../shared/expected-error.mjs';
+import { ExpectedError, runs } from '../../shared/expected-error.mjs';
 import { parseArgs } from '../../shared/npm-options.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { account, wrangler } from '../vault/cloudflare-account.mjs';
@@ -32,13 +32,7 @@ const LOOKS = 100;
 
 /** @typedef {{ lease_id: string, attempts: number, timestamp_ms: number, body: unknown }} Letter */
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof ExpectedError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
-}
+await runs(main);
 
 async function main() {
   const options = readOptions();

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ExpectedError } from '../../shared/expected-error.mjs';
+import { ExpectedError, runs } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { commitHere, messageOf, releaseHere, STORAGE_VERSION, storageIn } from '../vault/checkout.mjs';
 import {
@@ -39,13 +39,7 @@ import '../../shared/temporary-files.mjs';
 import { knownMigrations } from '../../shared/migrations.mjs';
 import { root } from '../../shared/wrangler.mjs';
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof ExpectedError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
-}
+await runs(main);
 
 async function main() {
   const options = readOptions();

@@ -28,6 +28,7 @@ export const mutants = [
     'sso-test-signs-nobody-in':
       'api/sso/test-connection: shows the claims, the member that would be made, role and teams, and does nothing',
     'sso-authorized-party': 'api/sso/attacks: with wrong claims is refused',
+    'sso-issued-in-the-past': 'api/sso/attacks: with wrong claims is refused',
     'sso-confirms-same-identity': 'api/sso/ends: by another person, an old authentication or none is refused',
     'sso-flow-of-this-browser':
       'api/sso/attacks: in another browser is refused (login CSRF), and tells nobody',

@@ -3,10 +3,11 @@
 // the names it contains, deletes those that are null, and overwrites every other setting it contains, so it
 // contains only variables.
 import { z } from '@hono/zod-openapi';
-import { type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
+import { type Remote, Segment, syncAdapter, Token } from './adapter';
 import { CLOUDFLARE, cloudflareVendor, resultOf } from './cloudflare';
 import { entry } from './listing';
 import { environmentName } from './names';
+import { allWritten } from './parts';
 import { path } from './shapes';
 
 export const cloudflarePages = syncAdapter({
@@ -41,13 +42,7 @@ export const cloudflarePages = syncAdapter({
           url,
           json: { deployment_configs: { [environment]: { env_vars } } },
         });
-        return new Map<string, Written>([
-          ...puts.map(({ target, remote }): [string, Written] => [
-            target,
-            { action: remote ? 'updated' : 'created' },
-          ]),
-          ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
-        ]);
+        return allWritten(puts, removals);
       },
     };
   },

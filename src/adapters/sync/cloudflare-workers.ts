@@ -3,10 +3,11 @@
 // write creates and deploys a version, so all names are sent in one call. If the API does not support that
 // call yet, they are sent one by one.
 import { z } from '@hono/zod-openapi';
-import { KB, type Put, type Removal, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
+import { KB, type Put, type Removal, Segment, syncAdapter, Token, tooLarge } from './adapter';
 import { CLOUDFLARE, cloudflareVendor, resultOf } from './cloudflare';
 import { entry, text } from './listing';
 import { environmentName } from './names';
+import { allWritten, written } from './parts';
 import { array, path } from './shapes';
 
 const secretOf = ({ target, value }: Put) => ({ name: target, text: value, type: 'secret_text' });
@@ -22,7 +23,6 @@ export const cloudflareWorkers = syncAdapter({
   vendor: ({ token }) => cloudflareVendor(token),
   open(client, { accountId, scriptName }) {
     const script = `${CLOUDFLARE}/accounts/${path(accountId)}/workers/scripts/${path(scriptName)}`;
-    const written = ({ remote }: Put): Written => ({ action: remote ? 'updated' : 'created' });
     return {
       async list() {
         const found = array(resultOf(await client.call({ method: 'GET', url: `${script}/secrets` })));
@@ -41,10 +41,7 @@ export const cloudflareWorkers = syncAdapter({
           headers: { 'Content-Type': 'application/merge-patch+json' },
         });
         if (status === 404 || status === 405) return null;
-        return new Map<string, Written>([
-          ...puts.map((put): [string, Written] => [put.target, written(put)]),
-          ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
-        ]);
+        return allWritten(puts, removals);
       },
       async put(put: Put) {
         await client.call({ method: 'PUT', url: `${script}/secrets`, json: secretOf(put) });

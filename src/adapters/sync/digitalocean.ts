@@ -3,8 +3,9 @@
 // and everything else is sent back unchanged, including other variables' ciphertexts. Each write triggers a
 // deployment.
 import { z } from '@hono/zod-openapi';
-import { type Problem, Segment, syncAdapter, TargetError, Token, type Written } from './adapter';
+import { type Problem, Segment, syncAdapter, TargetError, Token } from './adapter';
 import { environmentName } from './names';
+import { allWritten } from './parts';
 import { path, shaped } from './shapes';
 
 const COMPONENTS = ['services', 'workers', 'jobs', 'static_sites', 'functions'] as const;
@@ -85,13 +86,7 @@ export const digitalocean = syncAdapter({
           .map(({ target, value }) => ({ key: target, value, scope, type: 'SECRET' }));
         holder.envs = [...kept, ...added];
         await client.call({ method: 'PUT', url, json: { spec } });
-        return new Map<string, Written>([
-          ...puts.map(({ target, remote }): [string, Written] => [
-            target,
-            { action: remote ? 'updated' : 'created' },
-          ]),
-          ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
-        ]);
+        return allWritten(puts, removals);
       },
     };
   },

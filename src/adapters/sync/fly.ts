@@ -1,8 +1,9 @@
 // Fly.io app secrets: https://fly.io/docs/machines/api/app-secrets-resource/. One POST sets values and, with
 // null, deletes; values are shown as digests. Writes are staged until the machines are updated or deployed.
 import { z } from '@hono/zod-openapi';
-import { Segment, syncAdapter, type Written } from './adapter';
+import { Segment, syncAdapter } from './adapter';
 import { environmentName } from './names';
+import { allWritten } from './parts';
 import { path, shaped } from './shapes';
 
 /** The vendor encodes an empty list as null. */
@@ -32,13 +33,7 @@ export const fly = syncAdapter({
           ...removals.map(({ target }) => [target, null]),
         ];
         await client.call({ method: 'POST', url, json: { values: Object.fromEntries(changes) } });
-        return new Map<string, Written>([
-          ...puts.map(({ target, remote }): [string, Written] => [
-            target,
-            { action: remote ? 'updated' : 'created' },
-          ]),
-          ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
-        ]);
+        return allWritten(puts, removals);
       },
     };
   },

@@ -2,8 +2,9 @@
 // one release and one restart of the app, so all names are sent in one call, and no call is made if nothing
 // changes.
 import { z } from '@hono/zod-openapi';
-import { Segment, syncAdapter, Token, type Written } from './adapter';
+import { Segment, syncAdapter, Token } from './adapter';
 import { environmentName } from './names';
+import { allWritten } from './parts';
 import { object, path } from './shapes';
 
 export const heroku = syncAdapter({
@@ -32,13 +33,7 @@ export const heroku = syncAdapter({
           ...removals.map(({ target }) => [target, null]),
         ];
         await client.call({ method: 'PATCH', url, json: Object.fromEntries(changes) });
-        return new Map<string, Written>([
-          ...puts.map(({ target, remote }): [string, Written] => [
-            target,
-            { action: remote ? 'updated' : 'created' },
-          ]),
-          ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
-        ]);
+        return allWritten(puts, removals);
       },
     };
   },

@@ -13,9 +13,9 @@ import {
   Token,
   tooLarge,
   Url,
-  type Written,
 } from './adapter';
 import { checked } from './names';
+import { allWritten } from './parts';
 import { documented, path, shaped } from './shapes';
 
 const MOST = 1024 * KB;
@@ -95,10 +95,9 @@ export const kubernetes = syncAdapter({
         if (puts.reduce((sum, { value }) => sum + bytesOf(value), 0) > MOST) {
           if (removals.length)
             await patch(Object.fromEntries(removals.map(({ target }) => [target, null])), [404]);
-          return results(
-            puts.map(({ target }) => [target, { action: 'failed', ...FULL }]),
-            removals,
-          );
+          const results = allWritten([], removals);
+          for (const { target } of puts) results.set(target, { action: 'failed', ...FULL });
+          return results;
         }
         const data = Object.fromEntries(puts.map(({ target, value }) => [target, toBase64(utf8(value))]));
         const changes = { ...data, ...Object.fromEntries(removals.map(({ target }) => [target, null])) };
@@ -108,20 +107,11 @@ export const kubernetes = syncAdapter({
           if (created.status === 404) throw new TargetError(NO_NAMESPACE, 'sync');
           if (created.status === 409) await patch(changes, []);
         }
-        return results(
-          puts.map(({ target, remote }) => [target, { action: remote ? 'updated' : 'created' }]),
-          removals,
-        );
+        return allWritten(puts, removals);
       },
     };
   },
 });
-
-const results = (puts: [string, Written][], removals: { target: string }[]) =>
-  new Map<string, Written>([
-    ...puts,
-    ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
-  ]);
 
 function textOf(data: string): string | null {
   const bytes = fromBase64(data);

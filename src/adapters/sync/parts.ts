@@ -1,6 +1,6 @@
 // Batches of several calls. Invariant: a call's error applies only to the names that it writes; an error that
 // ends the sync stops the remaining calls.
-import { CONCURRENCY, TargetError, type Written } from './adapter';
+import { CONCURRENCY, type Put, type Removal, TargetError, type Written } from './adapter';
 
 /** Makes a call that writes these names, and records its error as theirs. */
 export async function part(
@@ -16,6 +16,16 @@ export async function part(
     if (error.ends !== 'name') throw error;
   }
 }
+
+/** The result of a put that the target took. */
+export const written = ({ remote }: Put): Written => ({ action: remote ? 'updated' : 'created' });
+
+/** The results of a call that wrote all names. */
+export const allWritten = (puts: readonly Put[], removals: readonly Removal[]): Map<string, Written> =>
+  new Map([
+    ...puts.map((put): [string, Written] => [put.target, written(put)]),
+    ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
+  ]);
 
 /**
  * A name refused within a success response: reported with the vendor's code, unless that might be sent data.

@@ -12,6 +12,7 @@ import {
   FutureTime,
   iso,
   isoOrNull,
+  limitsBelow,
   Name,
   Overlap,
   Patterns,
@@ -69,15 +70,7 @@ export const ApiKeyIn = z
       .max(315_360_000)
       .optional()
       .openapi({ description: 'A lifetime in seconds, instead of expires_at.', example: 7_776_000 }),
-    environments: Environments.optional().openapi({
-      description: 'Environments by id or slug. By default, those of its creator.',
-    }),
-    secrets: Patterns.optional().openapi({
-      description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
-    }),
-    upstreams: Patterns.optional().openapi({
-      description: 'Upstreams that may be used, as glob patterns. By default, those of its creator.',
-    }),
+    ...limitsBelow('creator'),
     allowed_addresses: Addresses.optional(),
     aws: z.boolean().optional().openapi({
       description: 'Makes an access key for clients of AWS.',
@@ -173,15 +166,7 @@ export const AccessTokenIn = z
     scopes: Scopes.optional().openapi({
       description: 'A subset of the scopes of its API key. All of them by default.',
     }),
-    environments: Environments.optional().openapi({
-      description: 'Environments by id or slug. By default, those of its API key.',
-    }),
-    secrets: Patterns.optional().openapi({
-      description: 'Secret names as glob patterns (* and ?). By default, those of its API key.',
-    }),
-    upstreams: Patterns.optional().openapi({
-      description: 'Upstreams that may be used, as glob patterns. By default, those of its API key.',
-    }),
+    ...limitsBelow('API key'),
     allowedAddresses: Addresses.optional(),
     device_id: DeviceIn,
   })
@@ -279,15 +264,7 @@ export const AgentIn = z
   .strictObject({
     name: Name.openapi({ example: 'triage agent' }),
     scopes: Scopes,
-    environments: Environments.optional().openapi({
-      description: 'Environments by id or slug. By default, those of its creator.',
-    }),
-    secrets: Patterns.optional().openapi({
-      description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
-    }),
-    upstreams: Patterns.optional().openapi({
-      description: 'Upstreams that may be used, as glob patterns. By default, those of its creator.',
-    }),
+    ...limitsBelow('creator'),
     ttlSeconds: AgentLifetime.optional().openapi({
       description: 'Lifetime in seconds. By default 30 days, or until its creator expires if that is sooner.',
     }),

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import { type GrantRow, parentIdOf } from '../../db/schema';
-import { Environments, FutureTime, iso, isoOrNull, Patterns, pageOf, pageQuery, Time } from '../../http/wire';
+import { FutureTime, iso, isoOrNull, limitsBelow, Patterns, pageOf, pageQuery, Time } from '../../http/wire';
 
 const GranteeId = z
   .string()
@@ -26,12 +26,7 @@ export const GrantIn = z
   .strictObject({
     grantee: z.strictObject(grantee),
     permission: Permission,
-    environments: Environments.optional().openapi({
-      description: 'Environments by id or slug. By default, those of its creator.',
-    }),
-    secrets: Patterns.optional().openapi({
-      description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
-    }),
+    ...limitsBelow('creator'),
     upstreams: Patterns.optional().openapi({
       description: 'Upstreams that may be used, as glob patterns. Required with use.',
     }),

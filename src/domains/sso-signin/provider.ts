@@ -136,6 +136,9 @@ export async function claimsOf(
     // The library looks at it only where there are several audiences.
     // safety: sso-authorized-party
     if (claims.azp !== undefined && claims.azp !== config.client_id) return { problem: step };
+    // The library looks at how `iat` is written, not at when it is.
+    // safety: sso-issued-in-the-past
+    if (Number(claims.iat) > Date.now() / 1000 + SKEW) return { problem: step };
     return claims;
   } catch (error) {
     if (error instanceof oauth.AuthorizationResponseError)

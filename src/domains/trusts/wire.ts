@@ -13,6 +13,7 @@ import {
   Environments,
   iso,
   isoOrNull,
+  limitsBelow,
   Name,
   Patterns,
   pageOf,
@@ -190,15 +191,7 @@ export const TrustIn = z
     audiences: Audiences.optional(),
     claims: Claims,
     scopes: Scopes,
-    environments: Environments.optional().openapi({
-      description: 'Environments by id or slug. By default, those of its creator.',
-    }),
-    secrets: Patterns.optional().openapi({
-      description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
-    }),
-    upstreams: Patterns.optional().openapi({
-      description: 'Upstreams that may be used, as glob patterns. By default, those of its creator.',
-    }),
+    ...limitsBelow('creator'),
     allowed_addresses: Addresses.optional(),
     ttlSeconds: Lifetime.optional(),
     reuse: Reuse.optional(),

@@ -254,6 +254,7 @@ describe('single sign-on: an ID token', () => {
       { exp: now - 60 },
       { exp: undefined },
       { iat: undefined },
+      { iat: now + 600 },
       { nbf: now + 600 },
       { sub: undefined },
       { sub: '' },
