@@ -44,7 +44,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     await call(url, session.token, 'GET', `/orgs/${org}/environments/production/values`);
     await go('/incident', 'Incident response');
     // The token itself finds its credential, and is not in the address.
-    await page.getByLabel('Name, ID or leaked token').fill(key.token);
+    await page.getByLabel('Name, ID or leaked token').fill(`Authorization: "Bearer ${key.token}"`);
     await page.waitForSelector('h1:text-is("Contain leaked key")');
     expect(page.url()).not.toContain(key.token);
     await page.getByText('tokens:write').waitFor();
