@@ -1,6 +1,6 @@
 // What a contained credential and its descendants did, from the audit log, and what was sent through
-// connections and upstreams that they created or changed. Invariant: requests without effect (a refusal, a replay, a 304)
-// do not count.
+// connections and upstreams that they created or changed. Invariant: requests without effect (a refusal, a
+// replay, a 304) do not count.
 import type { CredentialKind } from '../../db/credential-kinds';
 import { credentialKindOf, idStart } from '../../db/ids';
 import { DAY, REMEMBERED } from '../../db/rows';
@@ -189,7 +189,7 @@ function noteFirst<T extends Started>(items: Map<string, T>, one: T) {
   if (items.size > MOST_CONNECTIONS) items.delete(items.keys().next().value as string);
 }
 
-/** What anybody, or automatic syncs, send through connections and upstreams that one of them created or changed. */
+/** What others, or automatic syncs, send through connections and upstreams that one of them changed. */
 function newSending() {
   const through = new Map<string, Started>();
   const upstreams = new Map<string, Started>();

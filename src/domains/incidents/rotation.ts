@@ -1,7 +1,7 @@
-// New values for secrets that a contained credential read, wrote or had sent somewhere: generated if the current value was
-// generated here, otherwise reported as due. Each is an ordinary rotation by the caller. Invariants: a secret
-// rotated since the containment began is not rotated again; a value that this service did not generate is
-// never replaced.
+// New values for secrets that a contained credential read, wrote or had sent somewhere: generated if the
+// current value was generated here, otherwise reported as due. Each is an ordinary rotation by the caller.
+// Invariants: a secret rotated since the containment began is not rotated again; a value that this service
+// did not generate is never replaced.
 
 import { canGenerate, generate } from '../../crypto/generate';
 import { ApiError, statusOf } from '../../errors';
