@@ -190,7 +190,8 @@ function noteFirst<T extends Started>(items: Map<string, T>, one: T) {
 }
 
 /** What others, or automatic syncs, send through connections and upstreams that one of them changed. */
-function newSending() {
+function newSending({ revoked_at, expires_at }: CredentialSummary) {
+  const end = revoked_at ?? expires_at ?? Number.POSITIVE_INFINITY;
   const through = new Map<string, Started>();
   const upstreams = new Map<string, Started>();
   const actions = new Set<string>();
@@ -204,8 +205,13 @@ function newSending() {
         actions.add(SENDING);
       } else if (isPlacing(action)) {
         noteFirst(upstreams, { id: resource, time });
-        actions.add(USING);
+        actions.add(USING).add('upstream.update');
       }
+    },
+    /** An upstream that somebody else changes after the credential has ended sends where they say. */
+    noteOther(entry: Entry, time: number) {
+      if (entry.action === 'upstream.update' && isDone(entry) && time >= end)
+        upstreams.delete(entry.resource ?? '');
     },
     // safety: exposure-follows-connections
     isThrough: (entry: Entry) =>
@@ -259,7 +265,7 @@ export async function activityOf(
   const connections = new Map<string, Configured>();
   const syncs = new Map<string, Started>();
   const setUp = newSetUp();
-  const sending = newSending();
+  const sending = newSending(root);
   const bulks = new Map<string, Bulk>();
   const lists: Lists = { patterns: new Map(), withheld: new Map(), ids: 0 };
   // Items created before the period may have acted in it. Those that ended long ago are known only from the
@@ -280,6 +286,7 @@ export async function activityOf(
       // safety: exposure-counts-uses
       if (time >= from && (isPlaced || tracked.isBy(entry))) uses.note(entry, time, isPlaced);
       if (!tracked.isBy(entry)) {
+        sending.noteOther(entry, time);
         if (time >= from && version !== null && sending.isThrough(entry))
           noteBulks(bulks, entry, lists, time);
         continue;

@@ -230,15 +230,14 @@ describe('use: bounds', () => {
     const evil = { base_url: 'https://evil.example.com' };
     await key.o.patch(`/upstreams/${theirs.id}`, evil);
     const own = await newUpstream(key.o, evil, made.name);
-    for (const [caller, { name }] of [
-      [o, theirs],
-      [key.o, own],
-      [key.o, other],
-    ] as const) {
+    const use = async (caller: Caller, { name }: { name: string }) => {
       const intent = await intentOf(caller, name);
       await answer(o, intent);
       await tell(o, 'ended', { intent, response_bytes: 7, how: 'complete', isNoted: false });
-    }
+    };
+    await use(o, theirs);
+    await use(key.o, own);
+    await use(key.o, other);
     const due = [{ secret_id: changed.id }, { secret_id: made.id }];
     const preview = await contain(o, key.id, { rotate: 'generated', dry_run: true });
     expect(preview.json).toMatchObject({
@@ -248,8 +247,13 @@ describe('use: bounds', () => {
     });
     const { json } = await contain(o, key.id, { rotate: 'generated' });
     expect(json.rotation_due).toEqual(preview.json.rotation_due);
-    const { rotation } = (await o.get(`/incidents/${json.incident_id}`)).json;
-    expect(rotation).toMatchObject({ total: 2, rotated: 0 });
+    const left = async () => (await o.get(`/incidents/${json.incident_id}`)).json.rotation;
+    expect(await left()).toMatchObject({ total: 2, rotated: 0 });
+    // Once somebody else says where it sends, uses expose nothing: a new value stays new.
+    await o.patch(`/upstreams/${theirs.id}`, { base_url: 'https://api.example.com' });
+    await o.patch(`/secrets/${changed.id}`, { value: 'a-new-value-of-the-key' });
+    await use(o, theirs);
+    expect(await left()).toMatchObject({ total: 2, rotated: 1 });
   });
 
   it('audit: an auditor who is limited to names sees no use of others', async () => {
