@@ -1,6 +1,6 @@
 // Tables and help at any width of the terminal.
 import { expect, it } from 'vitest';
-import { tableLines } from '../src/table.ts';
+import { tableLines } from '../src/terminal/table.ts';
 import { clean, safeJson, widthOf, wrapped } from '../src/text.ts';
 import { Machine } from './harness.ts';
 

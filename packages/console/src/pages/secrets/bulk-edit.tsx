@@ -4,11 +4,11 @@
 // what differs: a further edit is made to that state.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { at, forget, vault } from '../../api';
-import { ChangedError, wordsOf } from '../../changed-error';
+import { ChangedError, wordsOf } from '../../changes/changed-error';
 import { counted } from '../../counted';
-import { explain } from '../../errors';
-import { change, currentOf } from '../../seen';
+import { at, forget, vault } from '../../requests/api';
+import { explain } from '../../requests/errors';
+import { change, currentOf } from '../../requests/seen';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';

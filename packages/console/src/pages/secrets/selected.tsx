@@ -4,11 +4,11 @@
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { at, forget, vault } from '../../api';
-import { ChangedError, wordsOf } from '../../changed-error';
+import { ChangedError, wordsOf } from '../../changes/changed-error';
 import { counted } from '../../counted';
-import { may } from '../../may';
-import { change } from '../../seen';
+import { at, forget, vault } from '../../requests/api';
+import { change } from '../../requests/seen';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { type Run, useStop } from '../../ui/stop';
