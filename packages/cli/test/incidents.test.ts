@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { deeds } from '../src/incidents.ts';
+import { deeds } from '../src/credentials/incidents.ts';
 import { type Machine, signedIn, succeeding } from './harness.ts';
 
 let machine: Machine;
