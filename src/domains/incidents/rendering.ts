@@ -131,7 +131,7 @@ export function reportOut(report: ExposureReport, names: Names, known: Known) {
   };
 }
 
-/** What was read or written, and which of it has a new value. */
+/** What was exposed, and which of it has a new value. */
 function rotationOut(report: ExposureReport, names: Names, replaced: ReadonlyMap<string, Replaced>) {
   const secrets = [...seenBy(report)].flatMap(([secret, version]) => {
     const now = names.get(secret);

@@ -221,6 +221,43 @@ describe('use: bounds', () => {
     });
   });
 
+  it('exposure: what anybody used through an upstream that it made or changed is to be rotated', async () => {
+    const o = await newOrg();
+    const changed = await newSecret(o);
+    const made = await newSecret(o);
+    const honest = await newSecret(o);
+    const theirs = await newUpstream(o, {}, changed.name);
+    const other = await newUpstream(o, {}, honest.name);
+    const key = await newKey(o, { scopes: ['secrets:read', 'upstreams:write'] });
+    const evil = { base_url: 'https://evil.example.com' };
+    await key.o.patch(`/upstreams/${theirs.id}`, evil);
+    const own = await newUpstream(key.o, evil, made.name);
+    const use = async (caller: Caller, { name }: { name: string }) => {
+      const intent = await intentOf(caller, name);
+      await answer(o, intent);
+      await tell(o, 'ended', { intent, response_bytes: 7, how: 'complete', isNoted: false });
+    };
+    await use(o, theirs);
+    await use(key.o, own);
+    await use(key.o, other);
+    const due = [{ secret_id: changed.id }, { secret_id: made.id }];
+    const preview = await contain(o, key.id, { rotate: 'generated', dry_run: true });
+    expect(preview.json).toMatchObject({
+      read: [],
+      used: [...due, { secret_id: honest.id }],
+      rotation_due: due,
+    });
+    const { json } = await contain(o, key.id, { rotate: 'generated' });
+    expect(json.rotation_due).toEqual(preview.json.rotation_due);
+    const left = async () => (await o.get(`/incidents/${json.incident_id}`)).json.rotation;
+    expect(await left()).toMatchObject({ total: 2, rotated: 0 });
+    // Once somebody else says where it sends, uses expose nothing: a new value stays new.
+    await o.patch(`/upstreams/${theirs.id}`, { base_url: 'https://api.example.com' });
+    await o.patch(`/secrets/${changed.id}`, { value: 'a-new-value-of-the-key' });
+    await use(o, theirs);
+    expect(await left()).toMatchObject({ total: 2, rotated: 1 });
+  });
+
   it('audit: an auditor who is limited to names sees no use of others', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'a/KEY' });

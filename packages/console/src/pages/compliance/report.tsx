@@ -6,6 +6,7 @@ import { here, useRead, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { download } from '../../ui/download';
 import { Segments } from '../../ui/filters';
+import { Late } from '../../ui/late';
 import { Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
 import { Tabs } from '../../ui/tabs';
 import { Controls } from './controls';
@@ -53,6 +54,7 @@ const Loaded = ({ report }: { report: Report }) => {
     .sort((one, other) => rank(one) - rank(other));
   return (
     <>
+      <Late answers={[report]} />
       <Summary report={report} chosen={status} onChoose={choose} />
       <Tabs
         label="Report sections"
