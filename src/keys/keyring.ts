@@ -274,8 +274,8 @@ function createKeyring(where: Where, masters: MasterKey[]): Keyring {
   };
 
   /**
-   * Refuses unless the stored deployment key is the one that this isolate knows: organisations that it creates
-   * would not outlive it.
+   * Refuses unless the stored deployment key is the one that this isolate knows: what it creates would not
+   * outlive it.
    */
   const requireDeployment = async (): Promise<void> => {
     const [stored] = await keyRows(orm, '');
