@@ -1,7 +1,6 @@
 // svc logout: ends the terminal session in the vault and removes the stored credential.
 import type { Context } from '../context.ts';
 import { command } from '../definition/command.ts';
-import { CliError } from '../errors.ts';
 import { readProfiles, writeProfile } from '../settings/config.ts';
 
 export default command({
