@@ -38,7 +38,10 @@ export function sourcesIn(root) {
 
 /** @typedef {{ tag: string, file: string, at: number }} Tagged The position of the code below a tag. */
 
-/** The tags of sources that were read once: each mutant looks for its own. @type {WeakMap<Sources, Tagged[]>} */
+/**
+ * The tags of sources, which do not change: each mutant looks for its own.
+ * @type {WeakMap<Sources, Tagged[]>}
+ */
 const known = new WeakMap();
 
 /** Each tag with its file and the position of the code below it. @param {Sources} sources */
