@@ -33,8 +33,8 @@ export async function typesOf(document) {
  *   package.
  */
 export const copies = [
-  ['src/auth/covers.ts', 'packages/client/src/scopes.ts'],
-  ['src/auth/role-scopes.ts', 'packages/console/src/role-scopes.ts'],
+  ['src/auth/covers.ts', 'packages/client/src/api/scopes.ts'],
+  ['src/auth/role-scopes.ts', 'packages/console/src/session/role-scopes.ts'],
 ];
 
 /** The text that a copy has to have: the original's, with a header of its own. @param {string} from */

@@ -1,8 +1,8 @@
 // `npm run openapi`: updates what the packages and the Worker know about the API. Writes
-// packages/client/openapi.json, the document that every deployment serves, packages/client/src/api.ts, the
-// types generated from it, packages/cli/src/shapes.ts, what svc compares responses with, and copies of the
-// rules that packages share with the service. Invariant: nothing is written by hand; tests compare all with
-// the service.
+// packages/client/openapi.json, the document that every deployment serves,
+// packages/client/src/api/openapi.ts, the types generated from it, packages/cli/src/requests/shapes.ts, what
+// svc compares responses with, and copies of the rules that packages share with the service. Invariant:
+// nothing is written by hand; tests compare all with the service.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -40,8 +40,8 @@ const runtime = new Miniflare(
 try {
   const document = await (await runtime.dispatchFetch(PUBLIC_URL)).json();
   fs.writeFileSync(path.join(client, 'openapi.json'), spelled(document));
-  fs.writeFileSync(path.join(client, 'src', 'api.ts'), await typesOf(document));
-  fs.writeFileSync(path.join(root, 'packages', 'cli', 'src', 'shapes.ts'), shapesOf(document));
+  fs.writeFileSync(path.join(client, 'src', 'api', 'openapi.ts'), await typesOf(document));
+  fs.writeFileSync(path.join(root, 'packages', 'cli', 'src', 'requests', 'shapes.ts'), shapesOf(document));
   for (const [from, to] of copies) fs.writeFileSync(path.join(root, to), copyOf(from));
 } finally {
   await runtime.dispose();

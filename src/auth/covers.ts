@@ -1,5 +1,5 @@
 // How scopes include each other. Pure and without imports. Invariant: the client decides by this very text;
-// `npm run openapi` copies it to packages/client/src/scopes.ts.
+// `npm run openapi` copies it to packages/client/src/api/scopes.ts.
 
 /**
  * Whether a list of scopes includes a scope: the scope itself, `resource:*` or `*`. Only the same wildcard or

@@ -1,5 +1,5 @@
 // The scopes of each role. Pure and without imports. Invariant: the console shows what this very text says;
-// `npm run openapi` copies it to packages/console/src/role-scopes.ts.
+// `npm run openapi` copies it to packages/console/src/session/role-scopes.ts.
 
 export const roleScopes = {
   owner: ['*'],

@@ -153,31 +153,37 @@ test('imports: rooms import no entry point, and what runs in the gate no environ
 });
 
 /**
- * The areas of the gate, lowest first, from the table in docs/architecture/gate.md. A row names folders, or
- * files of `src/gate` itself.
+ * Folders whose areas a document lists in a table, lowest first: the folder, the document and the heading
+ * above the table. A row names folders, or files of the folder itself.
  */
-function areasOfGate() {
-  const text = fs.readFileSync(path.join(root, 'docs/architecture/gate.md'), 'utf8');
-  const table = text.slice(text.indexOf('## Areas'), text.indexOf('## Parts'));
+const AREAS = [
+  ['src/gate', 'gate.md', '## Areas'],
+  ['packages/client/src', 'code.md', '### The client'],
+  ['packages/cli/src', 'code.md', '### The command line'],
+  ['packages/console/src', 'code.md', '### The console'],
+];
+
+/** The rows of the table under a heading. */
+function areasIn(document, heading) {
+  const text = fs.readFileSync(path.join(root, 'docs/architecture', document), 'utf8');
+  const [table] = text.split(`\n${heading}\n`)[1].split(/^#/m);
   return [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, names]) =>
     [...names.matchAll(/`([\w-]+)`/g)].map(([, name]) => name),
   );
 }
 
-test('imports: each area of the gate imports only from those above it in the table of gate.md', () => {
-  const areas = areasOfGate();
-  const inGate = files.filter((name) => name.startsWith('gate/'));
-  const areaOf = (file) => file.slice('gate/'.length).replace(/\.ts$/, '').split('/')[0];
-  assert.deepEqual([...new Set(inGate.map(areaOf))].sort(), areas.flat().sort());
-  const place = (file) => areas.findIndex((area) => area.includes(areaOf(file)));
-  const climbing = inGate.flatMap((file) =>
-    graph
-      .get(file)
-      .filter((to) => to.startsWith('gate/') && place(to) > place(file))
-      .map((to) => `${file} imports ${to}`),
-  );
-  assert.deepEqual(climbing, []);
-});
+for (const [dir, document, heading] of AREAS)
+  test(`imports: each area of ${dir} imports only from those above it in the table of ${document}`, () => {
+    const areas = areasIn(document, heading);
+    const { graph } = sourcesIn(dir);
+    const areaOf = (file) => file.replace(/\.tsx?$/, '').split('/')[0];
+    assert.deepEqual([...new Set([...graph.keys()].map(areaOf))].sort(), areas.flat().sort());
+    const place = (file) => areas.findIndex((area) => area.includes(areaOf(file)));
+    const climbing = [...graph].flatMap(([file, imported]) =>
+      imported.filter((to) => place(to) > place(file)).map((to) => `${file} imports ${to}`),
+    );
+    assert.deepEqual(climbing, []);
+  });
 
 test('imports: code that runs in the gate imports neither the keyring nor code that runs in the Worker', () => {
   const inGate = files.filter((name) => /^(gate|delivery\/gate|domains\/[\w-]+\/gate)\//.test(name));

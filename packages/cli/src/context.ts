@@ -3,17 +3,17 @@
 // the origin it was stored for, or that the user or the job has given; a repository never decides where a
 // credential is sent.
 import type { Credential, Vault, VaultOptions } from '@secrets-vault/client';
-import type { OpenVault } from './approvals.ts';
-import { checked, configDir, profileName, readProfiles, type Settings } from './config.ts';
 import { CliError, usage } from './errors.ts';
 import type { Host } from './host.ts';
-import { Output } from './output.ts';
-import { findProject, MOST_PREFIXES, type Project } from './project.ts';
-import { askYesNo, canAsk } from './prompts.ts';
-import { type Resource, Seen } from './seen.ts';
-import { CredentialStore } from './store.ts';
+import type { OpenVault } from './requests/approvals.ts';
+import { type Resource, Seen } from './requests/seen.ts';
+import { DIRECT, fetchOf } from './requests/transport.ts';
+import { checked, configDir, profileName, readProfiles, type Settings } from './settings/config.ts';
+import { findProject, MOST_PREFIXES, type Project } from './settings/project.ts';
+import { CredentialStore } from './settings/store.ts';
+import { Output } from './terminal/output.ts';
+import { askYesNo, canAsk } from './terminal/prompts.ts';
 import { clean } from './text.ts';
-import { DIRECT, fetchOf } from './transport.ts';
 
 /** Options shared by many commands. */
 export interface CommonOptions {
@@ -207,7 +207,7 @@ export class Context {
     if (!identity) throw this.notSignedIn();
     const [{ createVault: create }, { checkingAnswers }] = await Promise.all([
       import('@secrets-vault/client'),
-      import('./answers.ts'),
+      import('./requests/answers.ts'),
     ]);
     const createVault = (options: VaultOptions) => checkingAnswers(create(options));
     const credential = await this.credential(url, identity);

@@ -1,6 +1,6 @@
 // The machine as a command sees it: streams, variables, directory. Tests pass their own.
 import type { Readable, Writable } from 'node:stream';
-import { type Keychain, systemKeychain } from './store.ts';
+import { type Keychain, systemKeychain } from './settings/store.ts';
 
 export type Input = Readable & { isTTY?: boolean };
 export type Sink = Writable & { isTTY?: boolean; columns?: number };

@@ -14,6 +14,6 @@ for (const stream of [process.stdout, process.stderr])
 const argv = process.argv.slice(2);
 if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) process.stdout.write(`${VERSION}\n`);
 else {
-  const [{ svc }, { thisMachine }] = await Promise.all([import('./cli.ts'), import('./host.ts')]);
+  const [{ svc }, { thisMachine }] = await Promise.all([import('./program/cli.ts'), import('./host.ts')]);
   process.exitCode = await svc(argv, thisMachine());
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { applyEdits, modify, type ParseError, parse } from 'jsonc-parser';
 import { CliError, usage } from './errors.ts';
-import { readForeign } from './files.ts';
+import { readForeign } from './settings/files.ts';
 
 /** The names that wrangler looks for, in its order. */
 const FILES = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml'];

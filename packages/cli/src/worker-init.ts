@@ -2,8 +2,8 @@
 import path from 'node:path';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
-import { writeForeign } from './files.ts';
-import { pages } from './secrets.ts';
+import { pages } from './secrets/lookup.ts';
+import { writeForeign } from './settings/files.ts';
 import { clean } from './text.ts';
 import { type Binding, withBindings, workerConfig } from './worker-config.ts';
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { signedInTerminal } from '../../../test/packages/people.mjs';
 import { startProxy } from '../../../test/packages/proxy.mjs';
 import { call, newOrg, settle } from '../../../test/packages/vault.mjs';
-import { CredentialStore } from '../src/store.ts';
+import { CredentialStore } from '../src/settings/store.ts';
 import { Machine, until } from './harness.ts';
 
 let machine: Machine;

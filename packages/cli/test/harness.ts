@@ -6,8 +6,8 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, inject } from 'vitest';
 import { newOrg } from '../../../test/packages/vault.mjs';
-import { svc } from '../src/cli.ts';
 import type { Host } from '../src/host.ts';
+import { svc } from '../src/program/cli.ts';
 
 export const BIN = path.resolve(import.meta.dirname, '..', 'bin', 'svc.js');
 

@@ -4,9 +4,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../src/commands/index.ts';
+import { type Leaf, leaves } from '../src/definition/tree.ts';
 import { EXIT_CODES } from '../src/errors.ts';
-import { referencePage } from '../src/reference.ts';
-import { type Leaf, leaves } from '../src/tree.ts';
+import { referencePage } from '../src/program/reference.ts';
 import { BIN, Machine, signedIn } from './harness.ts';
 import { commandsOf, understood } from './lines.ts';
 

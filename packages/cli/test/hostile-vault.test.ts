@@ -3,8 +3,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { isAnswerOf } from '../src/answers.ts';
-import { pages } from '../src/secrets.ts';
+import { isAnswerOf } from '../src/requests/answers.ts';
+import { pages } from '../src/secrets/lookup.ts';
 import { Machine, until } from './harness.ts';
 import { answeringEverything, answerOf, type Hostile, OPERATIONS, startHostile } from './hostile.ts';
 

@@ -1,6 +1,6 @@
 // A vault of an attacker: it answers what a test says, and records what it gets.
 import http from 'node:http';
-import { RESPONSES, SCHEMAS } from '../src/shapes.ts';
+import { RESPONSES, SCHEMAS } from '../src/requests/shapes.ts';
 
 export interface Hostile {
   url: string;

@@ -1,9 +1,9 @@
 // Command lines in text: splits them into words like a shell, and parses them with svc. Nothing is run.
 import { Command as Program } from 'commander';
-import type { Command } from '../src/command.ts';
 import { COMMANDS } from '../src/commands/index.ts';
+import type { Command } from '../src/definition/command.ts';
 import { thisMachine } from '../src/host.ts';
-import { type CommanderError, configure } from '../src/program.ts';
+import { type CommanderError, configure } from '../src/program/program.ts';
 
 const TOKEN =
   /\$\(|\d?[<>]+&?\s*\S*|[|&;()\n]+|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\$(?!\()|[^\s|&;()<>'"\\$])+/g;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
 import { passkeySoftware } from '../../../test/scripts/passkeys.mjs';
-import type { Keychain } from '../src/store.ts';
+import type { Keychain } from '../src/settings/store.ts';
 import { Machine, until } from './harness.ts';
 
 let at: { url: string; org: string; key: string };

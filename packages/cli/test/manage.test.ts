@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, expect, inject, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';
 import { newOrg } from '../../../test/packages/vault.mjs';
-import { CATALOGUE } from '../src/upstream-catalogue.ts';
+import { CATALOGUE } from '../src/proxy/upstream-catalogue.ts';
 import { Machine, signedIn, succeeding } from './harness.ts';
 
 let machine: Machine;

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { beforeAll, expect, it } from 'vitest';
 import { call } from '../../../test/packages/vault.mjs';
-import { Seen } from '../src/seen.ts';
+import { Seen } from '../src/requests/seen.ts';
 import { type Given, type Machine, signedIn } from './harness.ts';
 
 let machine: Machine;

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SOURCES, sourcesOf } from '../src/sources.ts';
+import { SOURCES, sourcesOf } from '../src/secrets/import-sources.ts';
 
 const fixtures = path.resolve(
   import.meta.dirname,

@@ -1,7 +1,7 @@
 // Tables and help at any width of the terminal.
 import { expect, it } from 'vitest';
-import { Output } from '../src/output.ts';
-import { tableLines } from '../src/table.ts';
+import { Output } from '../src/terminal/output.ts';
+import { tableLines } from '../src/terminal/table.ts';
 import { clean, safeJson, widthOf, wrapped } from '../src/text.ts';
 import { Machine } from './harness.ts';
 

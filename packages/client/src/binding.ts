@@ -1,8 +1,8 @@
 // Vaults that a Worker reaches through a service binding. Invariant: the binding says who calls, so no
 // credential is sent.
-import type { Fetch } from './attempt.js';
 import { bindingOf } from './checks.js';
 import type { BoundOptions, VaultBinding, VaultOptions } from './options.js';
+import type { Fetch } from './transport/attempt.js';
 
 /** What a bound vault is addressed as: the binding ignores the origin. */
 export const BOUND_URL = 'https://vault.internal';

@@ -1,7 +1,5 @@
 // What this package exports.
-export type { components, paths } from './api.js';
-export type { Fetch } from './attempt.js';
-export type { Api, Call } from './client.js';
+export type { Api, Call } from './api/client.js';
 export {
   ApprovalRequiredError,
   AuthenticationError,
@@ -15,15 +13,23 @@ export {
   RateLimitError,
   ServerError,
   VaultError,
-} from './errors.js';
-export { type EventType, eventTypes } from './event-types.js';
-export type { ListenOptions } from './listeners.js';
+} from './api/errors.js';
+export { type EventType, eventTypes } from './api/event-types.js';
+export type { components, paths } from './api/openapi.js';
+export { covers } from './api/scopes.js';
+export { secretTypes } from './api/secret-types.js';
+export type {
+  Credential,
+  OidcCredential,
+  TerminalSession,
+  TerminalStore,
+  TokenSource,
+} from './credentials/sources.js';
 export type * from './options.js';
 export { staysBelow } from './paths.js';
-export { covers } from './scopes.js';
+export type { ListenOptions } from './reads/listeners.js';
+export type { Values } from './reads/values.js';
+export type { Change } from './reads/watcher.js';
 export { Secret } from './secret.js';
-export { secretTypes } from './secret-types.js';
-export type { Credential, OidcCredential, TerminalSession, TerminalStore, TokenSource } from './sources.js';
-export type { Values } from './values.js';
+export type { Fetch } from './transport/attempt.js';
 export { createVault, Vault } from './vault.js';
-export type { Change } from './watcher.js';

@@ -1,8 +1,8 @@
 // The options of the public functions, and their results.
-import type { components } from './api.js';
-import type { Fetch } from './attempt.js';
+import type { components } from './api/openapi.js';
+import type { Credential } from './credentials/sources.js';
 import type { Secret } from './secret.js';
-import type { Credential } from './sources.js';
+import type { Fetch } from './transport/attempt.js';
 
 type SecretSchema = components['schemas']['Secret'];
 

@@ -1,8 +1,8 @@
 // `@secrets-vault/client/outbound`: the outbound handler of a sandbox, container or dynamic Worker. What runs
 // in there calls APIs as if it had their keys. Invariants: a request goes to an upstream or nowhere; no
 // credential of what runs inside is sent on, and none of the handler's own comes back.
+import type { Credential } from './credentials/sources.js';
 import { staysBelow } from './paths.js';
-import type { Credential } from './sources.js';
 import { createVault } from './vault.js';
 
 /** Options of {@link outbound}. */

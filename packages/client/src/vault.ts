@@ -1,15 +1,12 @@
 // `createVault`: one organisation's vault, for one credential. Invariant: values are returned only as
 // `Secret`.
 /// <reference lib="esnext.disposable" preserve="true" />
+import { type Api, apiOf } from './api/client.js';
+import { documented } from './api/documented.js';
+import { AuthenticationError, InvalidRequestError, NotFoundError, VaultError } from './api/errors.js';
 import { BOUND_URL, type Bound, boundBy, withOrg } from './binding.js';
-import { bulkRead } from './bulk.js';
-import { Cache, isUnreachable, type Loaded } from './cache.js';
 import { checkCall, checkListener, checkOptions, checkValue } from './checks.js';
-import { type Api, apiOf } from './client.js';
-import type { Tokens } from './credentials.js';
-import { documented } from './documented.js';
-import { AuthenticationError, InvalidRequestError, NotFoundError, VaultError } from './errors.js';
-import { Listeners, type ListenOptions } from './listeners.js';
+import { type Credential, type Home, tokensOf } from './credentials/sources.js';
 import type {
   BoundOptions,
   CallOptions,
@@ -21,12 +18,14 @@ import type {
   ValuesOptions,
   VaultOptions,
 } from './options.js';
-import { LONGEST_WAIT } from './retry.js';
+import { bulkRead } from './reads/bulk.js';
+import { Cache, isUnreachable, type Loaded } from './reads/cache.js';
+import { Listeners, type ListenOptions } from './reads/listeners.js';
+import { Values } from './reads/values.js';
+import { type Change, Watcher } from './reads/watcher.js';
 import { Secret } from './secret.js';
-import { type Credential, type Home, tokensOf } from './sources.js';
-import { type CallOptions as Limits, Transport, wellFormed } from './transport.js';
-import { Values } from './values.js';
-import { type Change, Watcher } from './watcher.js';
+import { LONGEST_WAIT } from './transport/retry.js';
+import { type CallOptions as Limits, type Tokens, Transport, wellFormed } from './transport/transport.js';
 
 /** Limits for a read with a stale value as fallback: it is not worth waiting for. */
 const QUICK = { retries: 0, timeout: 3_000 };

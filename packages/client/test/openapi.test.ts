@@ -12,19 +12,19 @@ import {
   typesOf,
 } from '../../../scripts/build/openapi-types.mjs';
 import { root } from '../../../scripts/shared/wrangler.mjs';
-import { eventTypes } from '../src/event-types.ts';
-import { takesKey } from '../src/retry.ts';
-import { secretTypes } from '../src/secret-types.ts';
+import { eventTypes } from '../src/api/event-types.ts';
+import { secretTypes } from '../src/api/secret-types.ts';
+import { takesKey } from '../src/transport/retry.ts';
 
 it('OpenAPI: the service serves openapi.json with its own address, and what is generated from it is current (npm run openapi)', async () => {
   const url = inject('vaultUrl');
   const served = await (await fetch(`${url}/api/v1/openapi.json`)).text();
   const document = JSON.parse(served.replaceAll(url, PUBLIC_URL));
   expect(fs.readFileSync(`${client}/openapi.json`, 'utf8') === spelled(document)).toBe(true);
-  expect(fs.readFileSync(`${client}/src/api.ts`, 'utf8') === (await typesOf(document))).toBe(true);
-  expect(fs.readFileSync(path.join(root, 'packages/cli/src/shapes.ts'), 'utf8') === shapesOf(document)).toBe(
-    true,
-  );
+  expect(fs.readFileSync(`${client}/src/api/openapi.ts`, 'utf8') === (await typesOf(document))).toBe(true);
+  expect(
+    fs.readFileSync(path.join(root, 'packages/cli/src/requests/shapes.ts'), 'utf8') === shapesOf(document),
+  ).toBe(true);
 });
 
 it('OpenAPI: the client sends an Idempotency-Key and retries a POST exactly where the vault stores the response', () => {

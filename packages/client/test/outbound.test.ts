@@ -3,7 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
-import { CredentialError } from '../src/errors.js';
+import { CredentialError } from '../src/api/errors.js';
 import { outbound } from '../src/outbound.js';
 
 const VALUE = 'sk_live_8Kp2Wq6Zt1Lw9Xb3Ue7';

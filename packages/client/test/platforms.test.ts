@@ -4,8 +4,8 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { platformToken } from '../src/ci.js';
-import { ConnectionError, CredentialError } from '../src/errors.js';
+import { ConnectionError, CredentialError } from '../src/api/errors.js';
+import { platformToken } from '../src/credentials/ci.js';
 import { thrown } from './support.ts';
 
 interface Asked {

@@ -5,9 +5,9 @@ import './styles/parts.css';
 import './styles/shell.css';
 import { render } from 'preact';
 import { App } from './app';
-import { startGuard } from './guard';
-import { start } from './session';
-import { applyStoredTheme } from './theme';
+import { startGuard } from './navigation/guard';
+import { start } from './session/session';
+import { applyStoredTheme } from './shell/theme';
 
 applyStoredTheme();
 startGuard();

@@ -4,7 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { slow } from '../../../test/packages/slow.ts';
-import { scopeGroups } from '../src/scopes.ts';
+import { scopeGroups } from '../src/session/scopes.ts';
 import { executablePath, expectQuiet, newPerson, openNavigation, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: access', () => {

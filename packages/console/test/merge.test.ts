@@ -2,8 +2,8 @@
 // everything else as the colleague left it.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { differencesOf } from '../src/differences.ts';
-import { byLine, changedOf, mergedDraft } from '../src/merge.ts';
+import { differencesOf } from '../src/changes/differences.ts';
+import { byLine, changedOf, mergedDraft } from '../src/changes/merge.ts';
 
 describe('console: merge of a form with the current state', () => {
   it.each([

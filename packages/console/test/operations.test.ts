@@ -51,7 +51,7 @@ it('console: no operation listed as only for programs is called by the console o
   ).toEqual([]);
 });
 
-it('console: a change of what others may change too names the state that was shown (src/seen.ts)', () => {
+it('console: a change of what others may change too names the state that was shown (src/requests/seen.ts)', () => {
   const conditional = operations.filter(
     ({ isConditional, operationId }) => isConditional && !apiOnly[operationId],
   );

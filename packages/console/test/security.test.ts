@@ -2,8 +2,8 @@
 // elsewhere.
 import { ConnectionError } from '@secrets-vault/client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { explain } from '../src/errors.ts';
-import { RefusedError, reach } from '../src/public-api.ts';
+import { explain } from '../src/requests/errors.ts';
+import { RefusedError, reach } from '../src/session/public-api.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 it('errors: only a failure of the network is one, and a fault of the console is said to be its own', async () => {

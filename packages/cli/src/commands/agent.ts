@@ -1,10 +1,10 @@
 // svc agent: credentials for AI agents.
-import { count, type Group, member } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { BOUNDS, type Bounds, columns, scopesOf, showToken } from '../credentials.ts';
+import { BOUNDS, type Bounds, columns, scopesOf, showToken } from '../credentials/created.ts';
+import { count, type Group, member } from '../definition/command.ts';
 import { usage } from '../errors.ts';
 import { limitsOf, MCP_OPTIONS, type McpOptions } from '../mcp/limits.ts';
-import { pages } from '../secrets.ts';
+import { pages } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 const RATE = { '--rate-limit <n>': { description: 'requests per minute', parse: count } };

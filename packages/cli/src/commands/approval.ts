@@ -1,11 +1,11 @@
 // svc approval: requests that need the approval of other members. Decisions are made in a browser, with a
 // passkey, never in a terminal.
-import { type Approval, awaitDecision, readApproval } from '../approvals.ts';
-import { duration, type Group, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { time } from '../credentials.ts';
+import { time } from '../credentials/created.ts';
+import { duration, type Group, member } from '../definition/command.ts';
 import { CliError } from '../errors.ts';
-import { pages } from '../secrets.ts';
+import { type Approval, awaitDecision, readApproval } from '../requests/approvals.ts';
+import { pages } from '../secrets/lookup.ts';
 
 const show = (context: Context, data: Approval) =>
   context.out.result(data, () =>

@@ -1,10 +1,10 @@
 // svc audit: lists entries of the audit log, and follows new ones.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { components } from '@secrets-vault/client';
-import { command, count, moment } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { command, count, moment } from '../definition/command.ts';
 import { isUnreachable, usage } from '../errors.ts';
-import { pages } from '../secrets.ts';
+import { pages } from '../secrets/lookup.ts';
 import { clean, safeJson } from '../text.ts';
 
 interface Options extends CommonOptions {

@@ -1,8 +1,8 @@
 // svc aws-credentials: an access key for a session, in the form that SDKs of AWS ask a `credential_process`
 // for.
-import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { BOUNDS, type Bounds } from '../credentials.ts';
+import { BOUNDS, type Bounds } from '../credentials/created.ts';
+import { command } from '../definition/command.ts';
 
 const {
   '--ttl <duration>': TTL,

@@ -1,9 +1,9 @@
 // svc check: compares the secrets that `.svc.json` lists with those of an environment. Invariant: no value is
 // read.
-import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
+import { command } from '../definition/command.ts';
 import { EXIT_CODES } from '../errors.ts';
-import { namesIn, notListed, steeringOf } from '../expected.ts';
+import { namesIn, notListed, steeringOf } from '../secrets/expected.ts';
 import { counted } from '../text.ts';
 
 interface Options extends CommonOptions {

@@ -2,10 +2,10 @@
 // vault. The script runs svc to find names of secrets and environments; it never asks, and never sees a
 // value. Invariant: a name of a vault is not run or expanded by the shell. Words that are not names are
 // dropped, and those that are left are compared as text.
-import { type Command, type Commands, command } from '../command.ts';
-import { commonOptions } from '../common.ts';
+import { type Command, type Commands, command } from '../definition/command.ts';
+import { commonOptions } from '../definition/options.ts';
+import { leaves } from '../definition/tree.ts';
 import { usage } from '../errors.ts';
-import { leaves } from '../tree.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];

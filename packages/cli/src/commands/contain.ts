@@ -2,11 +2,11 @@
 // dry run shows what the containment would answer; a token is read from stdin and written nowhere.
 import type { components } from '@secrets-vault/client';
 import { PermissionError } from '@secrets-vault/client';
-import { command, moment } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { endingIn, rowsOf, warn } from '../credentials/incidents.ts';
+import { command, moment } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { endingIn, rowsOf, warn } from '../incidents.ts';
-import { askSecret, readStdin } from '../prompts.ts';
+import { askSecret, readStdin } from '../terminal/prompts.ts';
 import { clean, counted } from '../text.ts';
 
 interface Options extends CommonOptions {

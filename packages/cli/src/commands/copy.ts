@@ -1,9 +1,9 @@
 // svc copy: copies secrets from one environment to another. Invariant: existing secrets are unchanged unless
 // --overwrite is given.
-import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { command } from '../definition/command.ts';
 import { CliError, usage } from '../errors.ts';
-import { listSecrets, type SecretInfo, secretNamed } from '../secrets.ts';
+import { listSecrets, type SecretInfo, secretNamed } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 interface Options extends CommonOptions {

@@ -1,7 +1,7 @@
 // svc delete: deletes secrets. They can be restored for seven days, or not at all with --permanent.
-import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { findSecret } from '../secrets.ts';
+import { command } from '../definition/command.ts';
+import { findSecret } from '../secrets/lookup.ts';
 
 interface Options extends CommonOptions {
   permanent?: boolean;

@@ -1,10 +1,10 @@
 // svc device: devices that credentials can be bound to. Invariant: a private key is never sent.
-import { type Group, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { time } from '../credentials.ts';
+import { time } from '../credentials/created.ts';
+import { type Group, member } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { readObject } from '../prompts.ts';
-import { everything } from '../secrets.ts';
+import { everything } from '../secrets/lookup.ts';
+import { readObject } from '../terminal/prompts.ts';
 import { clean } from '../text.ts';
 
 const DEVICE = { '<id>': 'id of the device, dev_…' };

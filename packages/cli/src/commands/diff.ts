@@ -1,9 +1,9 @@
 // svc diff: shows how two environments differ. Invariant: the service compares them by digests, and no value
 // is read.
-import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
+import { command } from '../definition/command.ts';
 import { EXIT_CODES } from '../errors.ts';
-import { everything } from '../secrets.ts';
+import { everything } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 interface Options extends CommonOptions {

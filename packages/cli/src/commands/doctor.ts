@@ -1,10 +1,10 @@
 // svc doctor: checks the set-up, and says how to fix each problem. Invariant: it changes nothing, and shows
 // no credential.
-import { jsonIn } from '../bounded.ts';
-import { command } from '../command.ts';
 import type { Context } from '../context.ts';
+import { command } from '../definition/command.ts';
 import { asCliError, EXIT_CODES } from '../errors.ts';
-import { pages } from '../secrets.ts';
+import { jsonIn } from '../requests/bounded.ts';
+import { pages } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 import { VERSION } from '../version.ts';
 

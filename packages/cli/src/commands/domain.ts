@@ -1,9 +1,9 @@
 // svc domain: domains of the organisation, which a DNS record proves. An argument is a domain or its id.
-import { type Group, member } from '../command.ts';
 import type { Context } from '../context.ts';
-import { time } from '../credentials.ts';
+import { time } from '../credentials/created.ts';
+import { type Group, member } from '../definition/command.ts';
 import { CliError } from '../errors.ts';
-import { everything } from '../secrets.ts';
+import { everything } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 const DOMAIN = { '<domain>': 'the domain, or its id, dom_…' };

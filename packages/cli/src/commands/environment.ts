@@ -1,7 +1,7 @@
 // svc environment: the environments of the organisation.
-import { type Group, member } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { everything } from '../secrets.ts';
+import { type Group, member } from '../definition/command.ts';
+import { everything } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 const SLUG = 'slug or id of the environment';

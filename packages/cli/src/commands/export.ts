@@ -2,11 +2,11 @@
 // file, and an existing file is replaced only with --force.
 import fs from 'node:fs';
 import path from 'node:path';
-import { command, list } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
+import { command, list } from '../definition/command.ts';
 import { CliError, usage } from '../errors.ts';
-import { exported, FORMATS } from '../exported.ts';
-import { writePrivate } from '../files.ts';
+import { exported, FORMATS } from '../secrets/exported.ts';
+import { writePrivate } from '../settings/files.ts';
 import { clean, cleanLines, isPlain } from '../text.ts';
 
 interface Options extends CommonOptions {

@@ -1,8 +1,8 @@
 // svc get: prints one value, byte for byte. Invariant: stdout holds only the value, and a terminal never gets
 // control characters.
-import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { secretNamed } from '../secrets.ts';
+import { command, count } from '../definition/command.ts';
+import { secretNamed } from '../secrets/lookup.ts';
 
 interface Options extends CommonOptions {
   version?: number;

@@ -1,9 +1,9 @@
 // svc grant: access of members and teams to secrets, beyond their role.
-import { duration, type Group, list, member } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { time } from '../credentials.ts';
+import { time } from '../credentials/created.ts';
+import { duration, type Group, list, member } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { everything } from '../secrets.ts';
+import { everything } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 const PERMISSIONS = ['read', 'write', 'use'] as const;

@@ -1,7 +1,7 @@
 // svc history: lists the versions of a secret, without their values.
-import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { findSecret, pages } from '../secrets.ts';
+import { command, count } from '../definition/command.ts';
+import { findSecret, pages } from '../secrets/lookup.ts';
 import { relative } from '../text.ts';
 
 interface Options extends CommonOptions {

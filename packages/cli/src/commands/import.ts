@@ -2,11 +2,11 @@
 // detected here.
 import fs from 'node:fs';
 import path from 'node:path';
-import { command } from '../command.ts';
 import { type CommonOptions, type Context, isProduction } from '../context.ts';
+import { command } from '../definition/command.ts';
 import { EXIT_CODES, usage } from '../errors.ts';
-import { readStdin } from '../prompts.ts';
-import { type ImportSource, SOURCES, sourcesOf } from '../sources.ts';
+import { type ImportSource, SOURCES, sourcesOf } from '../secrets/import-sources.ts';
+import { readStdin } from '../terminal/prompts.ts';
 import { clean } from '../text.ts';
 
 interface Options extends CommonOptions {

@@ -1,10 +1,10 @@
 // svc incident: what was contained, what it did, and which secrets still need a new value.
 import type { components } from '@secrets-vault/client';
-import { type Group, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { time } from '../credentials.ts';
-import { deeds, type Row, warn } from '../incidents.ts';
-import { pages } from '../secrets.ts';
+import { time } from '../credentials/created.ts';
+import { deeds, type Row, warn } from '../credentials/incidents.ts';
+import { type Group, member } from '../definition/command.ts';
+import { pages } from '../secrets/lookup.ts';
 
 type Incident = components['schemas']['Incident'];
 type Report = components['schemas']['IncidentReport'];

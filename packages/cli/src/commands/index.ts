@@ -1,6 +1,6 @@
 // The commands, in the order of the help. Each command's file is loaded only when the command runs, to keep
 // start-up fast.
-import type { Entry } from '../command.ts';
+import type { Entry } from '../definition/command.ts';
 
 export const COMMANDS: Record<string, Entry> = {
   login: { section: 'Start', summary: 'Sign in to a vault', load: () => import('./login.ts') },

@@ -3,16 +3,16 @@
 // the list only by hand.
 import fs from 'node:fs';
 import path from 'node:path';
-import { command, formed } from '../command.ts';
 import { type CommonOptions, type Context, isProduction } from '../context.ts';
+import { command, formed } from '../definition/command.ts';
 import { asCliError, CliError, usage } from '../errors.ts';
-import { namesIn, steeringOf } from '../expected.ts';
-import { writeForeign } from '../files.ts';
 import { UPSTREAM_NAME } from '../names.ts';
-import { PROJECT_FILE, type Project } from '../project.ts';
-import { canAsk, choose } from '../prompts.ts';
 import { leftOut } from '../run/variables.ts';
-import { everything } from '../secrets.ts';
+import { namesIn, steeringOf } from '../secrets/expected.ts';
+import { everything } from '../secrets/lookup.ts';
+import { writeForeign } from '../settings/files.ts';
+import { PROJECT_FILE, type Project } from '../settings/project.ts';
+import { canAsk, choose } from '../terminal/prompts.ts';
 import { counted } from '../text.ts';
 import { initWorker, type WorkerOptions } from '../worker-init.ts';
 

@@ -1,8 +1,8 @@
 // svc key: API keys.
-import { count, duration, type Group, member } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { BOUNDS, type Bounds, columns, scopesOf, showToken } from '../credentials.ts';
-import { pages } from '../secrets.ts';
+import { BOUNDS, type Bounds, columns, scopesOf, showToken } from '../credentials/created.ts';
+import { count, duration, type Group, member } from '../definition/command.ts';
+import { pages } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 const group: Group = {

@@ -1,9 +1,9 @@
 // svc list: lists names and metadata, never values.
 import { secretTypes } from '@secrets-vault/client';
-import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
+import { command, count } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { listSecrets, type SecretInfo } from '../secrets.ts';
+import { listSecrets, type SecretInfo } from '../secrets/lookup.ts';
 import { relative } from '../text.ts';
 
 interface Options extends CommonOptions {

@@ -1,12 +1,12 @@
 // svc log-stream: where the audit log is sent as it grows. A config is JSON from stdin, because it contains
 // credentials. Invariant: only a signing secret is written to stdout, so it can be piped to its destination.
 import type { components } from '@secrets-vault/client';
-import { count, type Group, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { time } from '../credentials.ts';
+import { time } from '../credentials/created.ts';
+import { count, type Group, member } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { readObject } from '../prompts.ts';
-import { everything } from '../secrets.ts';
+import { everything } from '../secrets/lookup.ts';
+import { readObject } from '../terminal/prompts.ts';
 import { clean } from '../text.ts';
 
 type LogStream = components['schemas']['LogStream'];

@@ -1,14 +1,14 @@
 // svc login: in a browser, with an API key from stdin, or with the OIDC token of a CI job. Invariant: a
 // stored credential was accepted by the vault and is bound to its origin.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { command } from '../command.ts';
-import { originOf, readProfiles, writeProfile } from '../config.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { command } from '../definition/command.ts';
 import { CliError, EXIT_CODES, usage } from '../errors.ts';
-import { ask, askSecret, askYesNo, canAsk, readStdin } from '../prompts.ts';
-import type { Credential } from '../store.ts';
+import { call } from '../requests/unsigned.ts';
+import { originOf, readProfiles, writeProfile } from '../settings/config.ts';
+import type { Credential } from '../settings/store.ts';
+import { ask, askSecret, askYesNo, canAsk, readStdin } from '../terminal/prompts.ts';
 import { clean } from '../text.ts';
-import { call } from '../unsigned.ts';
 
 interface Options extends CommonOptions {
   keyStdin?: boolean;

@@ -1,7 +1,7 @@
 // svc logout: ends the terminal session in the vault and removes the stored credential.
-import { command } from '../command.ts';
-import { readProfiles, writeProfile } from '../config.ts';
 import type { Context } from '../context.ts';
+import { command } from '../definition/command.ts';
+import { readProfiles, writeProfile } from '../settings/config.ts';
 
 export default command({
   needs: 'vault',

@@ -1,7 +1,7 @@
 // svc mcp: an MCP server through which an AI agent calls upstreams, whose secrets stay in the vault. Options
 // let values come to this machine.
-import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
+import { command } from '../definition/command.ts';
 import { allowedOptions, checkMcpOptions, MCP_OPTIONS, type McpOptions, policyOf } from '../mcp/limits.ts';
 
 type Options = CommonOptions & McpOptions;

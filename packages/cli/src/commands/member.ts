@@ -1,9 +1,9 @@
 // svc member: members of the organisation.
-import { type Group, list, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { time } from '../credentials.ts';
+import { time } from '../credentials/created.ts';
+import { type Group, list, member } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { pages } from '../secrets.ts';
+import { pages } from '../secrets/lookup.ts';
 import { clean, counted } from '../text.ts';
 
 const ROLES = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;

@@ -4,14 +4,14 @@
 // stored or printed, never lost.
 import { randomUUID } from 'node:crypto';
 import type { components } from '@secrets-vault/client';
-import { BOOTSTRAP_NOTE, BOOTSTRAP_OPTIONS, bootstrapOf, DEV_VARS } from '../bootstrap.ts';
-import { type Group, list, member } from '../command.ts';
-import { writeProfile } from '../config.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { BOOTSTRAP_NOTE, BOOTSTRAP_OPTIONS, bootstrapOf, DEV_VARS } from '../credentials/bootstrap.ts';
+import { type Group, list, member } from '../definition/command.ts';
 import { asCliError, CliError, usage } from '../errors.ts';
-import { everything } from '../secrets.ts';
+import { call } from '../requests/unsigned.ts';
+import { everything } from '../secrets/lookup.ts';
+import { writeProfile } from '../settings/config.ts';
 import { clean } from '../text.ts';
-import { call } from '../unsigned.ts';
 
 interface Bootstrap extends CommonOptions {
   bootstrapFile?: string;

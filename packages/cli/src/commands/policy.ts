@@ -1,11 +1,10 @@
 // svc policy: naming, rotation and approval policies. Their content is JSON, from stdin.
-
 import type { components } from '@secrets-vault/client';
-import type { OpenVault } from '../approvals.ts';
-import { type Group, member } from '../command.ts';
 import type { Context } from '../context.ts';
-import { readObject } from '../prompts.ts';
-import { everything } from '../secrets.ts';
+import { type Group, member } from '../definition/command.ts';
+import type { OpenVault } from '../requests/approvals.ts';
+import { everything } from '../secrets/lookup.ts';
+import { readObject } from '../terminal/prompts.ts';
 import { clean, counted } from '../text.ts';
 
 type Policy = components['schemas']['Policy'];

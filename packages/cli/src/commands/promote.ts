@@ -1,11 +1,11 @@
 // svc promote: gives an environment the values of another one. Invariants: no value leaves the vault; what is
 // promoted is what the dry run showed, or nothing.
-import { notDocumented } from '../answers.ts';
-import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { command } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { secretNamed } from '../secrets.ts';
-import { tagIn } from '../seen.ts';
+import { notDocumented } from '../requests/answers.ts';
+import { tagIn } from '../requests/seen.ts';
+import { secretNamed } from '../secrets/lookup.ts';
 import { counted } from '../text.ts';
 
 interface Options extends CommonOptions {

@@ -4,13 +4,13 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { awaitDecision } from '../approvals.ts';
-import { command, list } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { command, list } from '../definition/command.ts';
 import { usage } from '../errors.ts';
 import type { Gateway } from '../proxy/forward.ts';
+import { awaitDecision } from '../requests/approvals.ts';
 import { NotStarted } from '../run/child.ts';
-import { everything } from '../secrets.ts';
+import { everything } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 import { runOnce } from './run.ts';
 

@@ -1,6 +1,6 @@
 // svc restore: restores a deleted secret.
-import { command } from '../command.ts';
-import { findSecret } from '../secrets.ts';
+import { command } from '../definition/command.ts';
+import { findSecret } from '../secrets/lookup.ts';
 
 export default command({
   needs: 'environment',

@@ -1,6 +1,6 @@
 // svc rollback: restores the value of an earlier version.
-import { command, count } from '../command.ts';
-import { findSecret } from '../secrets.ts';
+import { command, count } from '../definition/command.ts';
+import { findSecret } from '../secrets/lookup.ts';
 
 export default command({
   needs: 'environment',

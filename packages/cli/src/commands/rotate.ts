@@ -1,6 +1,6 @@
 // svc rotate: a new version of an existing secret, from a prompt, stdin or the vault's generator.
-import { command } from '../command.ts';
-import { findSecret } from '../secrets.ts';
+import { command } from '../definition/command.ts';
+import { findSecret } from '../secrets/lookup.ts';
 import {
   checkValueOptions,
   givenValue,
@@ -10,7 +10,7 @@ import {
   VALUE_NOTE,
   VALUE_OPTIONS,
   type ValueOptions,
-} from '../values.ts';
+} from '../secrets/values.ts';
 
 export default command<ValueOptions>({
   needs: 'environment',

@@ -1,15 +1,15 @@
 // svc run: runs a command with secrets in its environment. Invariant: values are passed only to the child's
 // environment and to the encrypted fallback copy that --fallback requests.
 import type { Change } from '@secrets-vault/client';
-import { command, duration, list } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { command, duration, list } from '../definition/command.ts';
 import { asCliError, CliError, isUnreachable, usage } from '../errors.ts';
-import { notListed } from '../expected.ts';
 import { withoutPrefix } from '../names.ts';
 import { Child, forwardSignals, NotStarted } from '../run/child.ts';
 import { callerMark, Fallback } from '../run/fallback.ts';
 import { leftOut, type Variables, variablesOf, warningsOf } from '../run/variables.ts';
 import { runWatched } from '../run/watch.ts';
+import { notListed } from '../secrets/expected.ts';
 import { clean } from '../text.ts';
 
 interface Options extends CommonOptions {

@@ -2,10 +2,10 @@
 // location and a redacted preview; the exit code is 0 only if everything that was asked for was scanned.
 import path from 'node:path';
 import type { components } from '@secrets-vault/client';
-import { notDocumented } from '../answers.ts';
-import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { command } from '../definition/command.ts';
 import { CliError, EXIT_CODES, usage } from '../errors.ts';
+import { notDocumented } from '../requests/answers.ts';
 import { baseline, writeBaseline } from '../scan/baseline.ts';
 import { prefixOf } from '../scan/git.ts';
 import { isLog, merged, type SarifLog, type SarifResult } from '../scan/sarif.ts';

@@ -1,8 +1,8 @@
 // svc scim: tokens with which an identity provider adds, changes and suspends members.
-import { duration, type Group, member } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { showToken, time } from '../credentials.ts';
-import { everything } from '../secrets.ts';
+import { showToken, time } from '../credentials/created.ts';
+import { duration, type Group, member } from '../definition/command.ts';
+import { everything } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 const ID = 'id of the SCIM token, scm_…';

@@ -1,11 +1,10 @@
 // svc set: creates a secret or changes its value. Invariant: the value comes from a prompt, from stdin or
 // from the vault's generator, never from an argument.
 import { secretTypes } from '@secrets-vault/client';
-import { command, duration, tag, tagsOf } from '../command.ts';
 import { type Context, isProduction } from '../context.ts';
+import { command, duration, tag, tagsOf } from '../definition/command.ts';
 import { asCliError, CliError, usage } from '../errors.ts';
-import { canAsk } from '../prompts.ts';
-import { lookUpSecret, type SecretInfo, secretNamed } from '../secrets.ts';
+import { lookUpSecret, type SecretInfo, secretNamed } from '../secrets/lookup.ts';
 import {
   checkValueOptions,
   givenValue,
@@ -15,7 +14,8 @@ import {
   VALUE_NOTE,
   VALUE_OPTIONS,
   type ValueOptions,
-} from '../values.ts';
+} from '../secrets/values.ts';
+import { canAsk } from '../terminal/prompts.ts';
 
 interface Options extends ValueOptions {
   type?: SecretInfo['type'];

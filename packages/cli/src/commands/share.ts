@@ -1,10 +1,10 @@
 // svc share: creates a link that shows one secret to a person without an account. Invariant: a passphrase
 // comes from a prompt or stdin.
-import { command, count, duration } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { command, count, duration } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { askSecret, canAsk, readStdin } from '../prompts.ts';
-import { findSecret, pages } from '../secrets.ts';
+import { findSecret, pages } from '../secrets/lookup.ts';
+import { askSecret, canAsk, readStdin } from '../terminal/prompts.ts';
 import { relative } from '../text.ts';
 
 interface Options extends CommonOptions {

@@ -1,7 +1,7 @@
 // svc sso: connections to identity providers. An owner makes and changes them in the console.
-import { type Group, member } from '../command.ts';
-import { time } from '../credentials.ts';
-import { everything } from '../secrets.ts';
+import { time } from '../credentials/created.ts';
+import { type Group, member } from '../definition/command.ts';
+import { everything } from '../secrets/lookup.ts';
 
 const group: Group = {
   commands: {

@@ -2,12 +2,12 @@
 // credentials, comes from stdin.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { components } from '@secrets-vault/client';
-import { type Group, list, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { time } from '../credentials.ts';
+import { time } from '../credentials/created.ts';
+import { type Group, list, member } from '../definition/command.ts';
 import { EXIT_CODES, usage } from '../errors.ts';
-import { readObject } from '../prompts.ts';
-import { pages } from '../secrets.ts';
+import { pages } from '../secrets/lookup.ts';
+import { readObject } from '../terminal/prompts.ts';
 import { clean } from '../text.ts';
 
 type Results = { name: string; targetName: string | null; action: string; code?: string; message?: string }[];

@@ -1,7 +1,7 @@
 // svc team: teams and their members.
-import { type Group, member } from '../command.ts';
-import { time } from '../credentials.ts';
-import { everything } from '../secrets.ts';
+import { time } from '../credentials/created.ts';
+import { type Group, member } from '../definition/command.ts';
+import { everything } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 const TEAM = 'id of the team, team_…';

@@ -1,8 +1,8 @@
 // svc token: session tokens of an API key.
-import { type Group, member } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { BOUNDS, type Bounds, showToken, time } from '../credentials.ts';
-import { pages } from '../secrets.ts';
+import { BOUNDS, type Bounds, showToken, time } from '../credentials/created.ts';
+import { type Group, member } from '../definition/command.ts';
+import { pages } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 
 const { '--ttl <duration>': TTL, ...WITHOUT_TTL } = BOUNDS;

@@ -1,11 +1,11 @@
 // svc trust: trusts, which let workloads of a platform sign in with OIDC tokens.
 import fs from 'node:fs';
 import path from 'node:path';
-import { duration, type Group, list, member, tag } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { BOUNDS, type Bounds, scopesOf, time } from '../credentials.ts';
+import { BOUNDS, type Bounds, scopesOf, time } from '../credentials/created.ts';
+import { duration, type Group, list, member, tag } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { pages } from '../secrets.ts';
+import { pages } from '../secrets/lookup.ts';
 import { clean, counted } from '../text.ts';
 import { tomlOf } from '../worker-config.ts';
 import { BINDING, SERVICE } from '../worker-init.ts';

@@ -1,13 +1,13 @@
 // svc upstream: HTTP APIs that callers use through the vault, which places the secrets. What is made by hand
 // is JSON from stdin; `add` makes one of the catalogue.
 import type { components } from '@secrets-vault/client';
-import { type Group, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
+import { type Group, member } from '../definition/command.ts';
 import { CliError, usage } from '../errors.ts';
-import { readObject } from '../prompts.ts';
-import { everything } from '../secrets.ts';
+import { CATALOGUE } from '../proxy/upstream-catalogue.ts';
+import { everything } from '../secrets/lookup.ts';
+import { readObject } from '../terminal/prompts.ts';
 import { clean } from '../text.ts';
-import { CATALOGUE } from '../upstream-catalogue.ts';
 
 type Upstream = components['schemas']['Upstream'];
 

@@ -1,11 +1,11 @@
 // svc webhook: endpoints that receive events. Invariant: only a signing secret is written to stdout, so it
 // can be piped to its destination.
-import { count, duration, type Group, list, member, moment } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { time } from '../credentials.ts';
+import { time } from '../credentials/created.ts';
+import { count, duration, type Group, list, member, moment } from '../definition/command.ts';
 import { EXIT_CODES, usage } from '../errors.ts';
-import { readStdin, withoutEchoedBreak } from '../prompts.ts';
-import { everything, pages } from '../secrets.ts';
+import { everything, pages } from '../secrets/lookup.ts';
+import { readStdin, withoutEchoedBreak } from '../terminal/prompts.ts';
 import { clean } from '../text.ts';
 
 const WEBHOOK = { '<id>': 'id of the webhook, whk_…' };

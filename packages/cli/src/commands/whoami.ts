@@ -1,5 +1,5 @@
 // svc whoami: shows the current credential and the source of each setting.
-import { command } from '../command.ts';
+import { command } from '../definition/command.ts';
 import { relative } from '../text.ts';
 
 const listed = (names: string[] | null | undefined) => (names ? names.join(', ') || 'none' : 'all');

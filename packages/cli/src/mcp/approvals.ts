@@ -1,6 +1,6 @@
 // wait_for_approval and cancel_approval. Waiting is a long poll: the vault holds each request until there is
 // a decision, for up to 25 seconds. Invariant: neither approves anything.
-import { atLeast } from '../approvals.ts';
+import { atLeast } from '../requests/approvals.ts';
 import { clean } from '../text.ts';
 import type { Session } from './session.ts';
 

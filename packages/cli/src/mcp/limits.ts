@@ -2,9 +2,9 @@
 // agent credential. Invariant: an option allows nothing that the stored limits do not, so who writes the
 // configuration of a server cannot widen an agent.
 import type { components } from '@secrets-vault/client';
-import type { OptionSpec } from '../command.ts';
+import type { OptionSpec } from '../definition/command.ts';
 import { usage } from '../errors.ts';
-import { secretNamed } from '../secrets.ts';
+import { secretNamed } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 import { allowedHost, type Binding, binding } from './hosts.ts';
 import { allowedPrograms, RUN_GIVES_AWAY } from './programs.ts';

@@ -1,6 +1,6 @@
 // The tools that manage secrets: list, check, rotate. Invariant: none of them returns a value.
 import { CliError } from '../errors.ts';
-import type { SecretInfo } from '../secrets.ts';
+import type { SecretInfo } from '../secrets/lookup.ts';
 import { cleanLines } from '../text.ts';
 import { callOf } from './calls.ts';
 import { heldBy, notYet, type Session } from './session.ts';

@@ -4,7 +4,7 @@
 // secret that this call needs is available.
 import type { Secret, Vault } from '@secrets-vault/client';
 import { asCliError, CliError, usage } from '../errors.ts';
-import { type SecretInfo, secretNamed } from '../secrets.ts';
+import { type SecretInfo, secretNamed } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 import { type Call, isReasonOf, MOST_REASON, reasonOfCall, textOfCall } from './calls.ts';
 import type { AllowedHost, Bindings } from './hosts.ts';

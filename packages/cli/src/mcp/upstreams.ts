@@ -3,7 +3,7 @@
 // call nor its approval; what is sent is the path that the agent wrote.
 import { staysBelow } from '@secrets-vault/client';
 import { CliError, usage } from '../errors.ts';
-import { everything } from '../secrets.ts';
+import { everything } from '../secrets/lookup.ts';
 import { clean } from '../text.ts';
 import { VERSION } from '../version.ts';
 import { HEADER_NAME } from './hosts.ts';

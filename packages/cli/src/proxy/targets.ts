@@ -1,9 +1,9 @@
 // The upstreams of one run of svc proxy, and which of them a request is for. Invariant: a path is cut as it
 // was sent, and never resolved: the vault judges it.
 import type { components } from '@secrets-vault/client';
-import { notDocumented } from '../answers.ts';
 import { usage } from '../errors.ts';
 import { UPSTREAM_NAME } from '../names.ts';
+import { notDocumented } from '../requests/answers.ts';
 import { clean } from '../text.ts';
 
 export type Upstream = Pick<components['schemas']['Upstream'], 'name' | 'base_url'>;

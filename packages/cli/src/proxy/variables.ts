@@ -4,9 +4,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
 import { variablesOf } from '../run/variables.ts';
-import { CATALOGUE, type Sdk } from '../upstream-catalogue.ts';
 import type { Running } from './server.ts';
 import type { Target } from './targets.ts';
+import { CATALOGUE, type Sdk } from './upstream-catalogue.ts';
 
 /** What programs call AWS's services in AWS_ENDPOINT_URL_…, where it is not the name in their addresses. */
 const AWS_NAMES: Record<string, string> = {

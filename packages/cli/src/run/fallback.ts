@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
-import { readForeign, readPrivate, writePrivate } from '../files.ts';
+import { readForeign, readPrivate, writePrivate } from '../settings/files.ts';
 import { clean } from '../text.ts';
 
 /** The scope a copy is bound to. It cannot be read with any other scope. */

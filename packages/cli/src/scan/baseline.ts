@@ -3,7 +3,7 @@
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
-import { readForeign, writeForeign } from '../files.ts';
+import { readForeign, writeForeign } from '../settings/files.ts';
 import { clean } from '../text.ts';
 
 export interface Accepted {

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import type { Context } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
-import { searched } from '../searched.ts';
+import { searched } from '../run/searched.ts';
 
 /** Settings that would run a program of the repository while its index is read. */
 const SAFE = [

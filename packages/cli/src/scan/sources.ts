@@ -5,7 +5,7 @@ import path from 'node:path';
 import ignore from 'ignore';
 import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
-import { readForeign } from '../files.ts';
+import { readForeign } from '../settings/files.ts';
 import { clean } from '../text.ts';
 import { contentOf, inGit, prefixOf, rootOf, type Staged, sizeOf, split, staged, stagedFile } from './git.ts';
 import type { Source } from './text.ts';

@@ -1,7 +1,7 @@
 // What someone else changed after the member opened a dialog. Invariant: the member's own changes are applied
 // to the new state only after they have said so here.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ChangedError, Difference } from '../changed-error';
+import type { ChangedError, Difference } from '../changes/changed-error';
 import { Button } from './button';
 import { intoView } from './parts';
 

@@ -3,7 +3,7 @@
 // the page behind has been refreshed since.
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { type Changing, type Resource, useChange } from '../seen';
+import { type Changing, type Resource, useChange } from '../requests/seen';
 import { Button } from './button';
 import { Dialog } from './dialog';
 import { Refusal } from './refusal';

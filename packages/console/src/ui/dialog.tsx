@@ -4,7 +4,7 @@
 import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { TYPED, useGuard } from '../guard';
+import { TYPED, useGuard } from '../navigation/guard';
 import { Button, IconButton } from './button';
 
 interface DialogProps {

@@ -2,7 +2,7 @@
 // do, and the first field with an error gets the focus when a form is refused.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { useDrop } from '../unsaved';
+import { useDrop } from '../changes/unsaved';
 
 interface FieldProps {
   label: string;

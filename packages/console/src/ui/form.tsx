@@ -3,7 +3,7 @@
 import { VaultError } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { saved } from '../unsaved';
+import { saved } from '../changes/unsaved';
 import { Button } from './button';
 import { Refusal } from './refusal';
 

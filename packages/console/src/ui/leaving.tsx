@@ -1,5 +1,5 @@
 // The question before a page is left with something unsaved. Invariant: the first button keeps everything.
-import { leave, question } from '../guard';
+import { leave, question } from '../navigation/guard';
 import { Button } from './button';
 import { Dialog } from './dialog';
 

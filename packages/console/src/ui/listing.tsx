@@ -1,7 +1,7 @@
 // A paginated list: its skeleton, error, table and empty state.
 import type { ComponentProps } from 'preact';
 import { useState } from 'preact/hooks';
-import { dropPosition } from '../positions';
+import { dropPosition } from '../navigation/positions';
 import { Button } from './button';
 import { Empty, ErrorNote, Skeleton } from './parts';
 import { Table } from './table';

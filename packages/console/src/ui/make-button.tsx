@@ -1,8 +1,8 @@
 // The main button of a list page, which creates an item. The `n` key and the command palette do the same.
 import { type LucideIcon, Plus } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { useMaker } from '../shortcuts';
 import { Button } from './button';
+import { useMaker } from './shortcuts';
 
 interface MakeButtonProps {
   onMake: () => void;

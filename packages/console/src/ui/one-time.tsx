@@ -1,7 +1,7 @@
 // Shows a token or link once, to be copied. Invariant: it is in the document only while this is open, and the
 // dialog closes only after the user confirms that they have saved it.
 import { useState } from 'preact/hooks';
-import { useDrop } from '../unsaved';
+import { useDrop } from '../changes/unsaved';
 import { Button } from './button';
 import { Dialog } from './dialog';
 import { CopyButton } from './parts';

@@ -2,8 +2,8 @@
 import { Check, Copy } from 'lucide-preact';
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { explain } from '../errors';
-import { isReturn } from '../positions';
+import { isReturn } from '../navigation/positions';
+import { explain } from '../requests/errors';
 import { Button, IconButton } from './button';
 
 /** Longer titles use a smaller font: names can have 255 characters. */

@@ -2,9 +2,9 @@
 // meanwhile. Invariant: a held change says that nothing was done, and what to do once the request is decided.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { Link } from 'wouter-preact';
-import { here, useRead, vault } from '../api';
-import { ChangedError } from '../changed-error';
-import { may } from '../may';
+import { ChangedError } from '../changes/changed-error';
+import { here, useRead, vault } from '../requests/api';
+import { may } from '../session/may';
 import { Changed } from './changed';
 import { ErrorNote, intoView } from './parts';
 

@@ -3,7 +3,7 @@
 // or not.
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { positionOf } from '../positions';
+import { positionOf } from '../navigation/positions';
 import type { Mover } from './movers';
 
 /** The height of a row in pixels. */

@@ -2,9 +2,9 @@
 // again after 30 seconds or when the page is left.
 import { ClipboardCopy, Eye, EyeOff } from 'lucide-preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { copyValue } from '../clipboard';
-import { state } from '../session';
+import { state } from '../session/session';
 import { Button } from './button';
+import { copyValue } from './clipboard';
 
 const SHOWN_FOR = 30_000;
 

@@ -3,8 +3,8 @@ import { normalizeProps, useMachine } from '@zag-js/preact';
 import * as tabs from '@zag-js/tabs';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { leaving } from '../guard';
-import { useParameter } from '../router';
+import { leaving } from '../navigation/guard';
+import { useParameter } from '../navigation/router';
 
 export interface Tab {
   id: string;

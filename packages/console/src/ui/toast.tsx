@@ -4,8 +4,8 @@ import { normalizeProps, useMachine } from '@zag-js/preact';
 import * as toast from '@zag-js/toast';
 import { X } from 'lucide-preact';
 import { useId } from 'preact/hooks';
-import { explain } from '../errors';
-import { BASE } from '../router';
+import { BASE } from '../navigation/router';
+import { explain } from '../requests/errors';
 
 const store = toast.createStore({ placement: 'bottom-end', overlap: false, max: 4 });
 

@@ -1,7 +1,7 @@
 // Who asks for what in an approval request, and why. Invariant: a credential is never taken for a member.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
-import { Who } from '../../people';
+import { Who } from '../../organisation/people';
 import { Badge } from '../../ui/parts';
 import { nameOfKind } from '../credentials/words';
 import { operationWords } from '../policies/words';

@@ -1,7 +1,7 @@
 // The number of requests that wait for the signed-in member, beside Approvals in the navigation.
 import type { components } from '@secrets-vault/client';
-import { here, streamed, useRead, vault } from '../../api';
-import { may } from '../../may';
+import { here, streamed, useRead, vault } from '../../requests/api';
+import { may } from '../../session/may';
 
 export type Approval = components['schemas']['Approval'];
 

@@ -1,5 +1,5 @@
 // The decision on an approval request. Invariant: who approves confirms it with their passkey.
-import { at, confirmed, forget, vault } from '../../api';
+import { at, confirmed, forget, vault } from '../../requests/api';
 import { tell } from '../../ui/toast';
 import type { Approval } from './badge';
 

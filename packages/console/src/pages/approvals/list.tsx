@@ -1,8 +1,8 @@
 // The approval inbox. Requests that wait for the signed-in member come first.
 import { Link } from 'wouter-preact';
-import { here, useList, vault } from '../../api';
-import { may } from '../../may';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import { here, useList, vault } from '../../requests/api';
+import { may } from '../../session/may';
 import { Segments } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';

@@ -1,9 +1,9 @@
 // The entries of the audit log, newest first. In follow mode, the newest are read again every few seconds.
 import { useEffect, useState } from 'preact/hooks';
-import { here, useList, useRead, vault } from '../../api';
-import { useNames } from '../../people';
-import { useParameter } from '../../router';
-import { me } from '../../session';
+import { useParameter } from '../../navigation/router';
+import { useNames } from '../../organisation/people';
+import { here, useList, useRead, vault } from '../../requests/api';
+import { me } from '../../session/session';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { Empty, Time } from '../../ui/parts';

@@ -1,8 +1,8 @@
 // All fields of an audit log entry, with links to related entries.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
-import { kindOfId } from '../../people';
-import { BASE } from '../../router';
+import { BASE } from '../../navigation/router';
+import { kindOfId } from '../../organisation/people';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Badge, CopyButton, Facts, Id, type Tone } from '../../ui/parts';

@@ -1,9 +1,9 @@
 // The filters of the audit log.
 import { X } from 'lucide-preact';
 import { useEffect, useId } from 'preact/hooks';
-import { named } from '../../inventory';
-import { may } from '../../may';
-import { useNames } from '../../people';
+import { named } from '../../organisation/inventory';
+import { useNames } from '../../organisation/people';
+import { may } from '../../session/may';
 import { FilterSelect, Segments } from '../../ui/filters';
 import { tell } from '../../ui/toast';
 import { ACTION_GROUPS, VIEWS } from './actions';

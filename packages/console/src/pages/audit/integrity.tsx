@@ -3,8 +3,8 @@
 import type { components } from '@secrets-vault/client';
 import { ShieldAlert, ShieldCheck } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { here, useList, useRead, vault } from '../../api';
 import { counted } from '../../counted';
+import { here, useList, useRead, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { CopyButton, Empty, ErrorNote, Time } from '../../ui/parts';

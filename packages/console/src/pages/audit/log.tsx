@@ -1,6 +1,6 @@
 // The audit log: entries, integrity and exports.
 import { useSearchParams } from 'wouter-preact';
-import { here, vault } from '../../api';
+import { here, vault } from '../../requests/api';
 import '../../styles/audit.css';
 import '../../styles/integrations.css';
 import { download, whole } from '../../ui/download';

@@ -2,9 +2,9 @@
 // selects a time range; the filters do the same without a mouse.
 import { useInfiniteQuery } from '@tanstack/preact-query';
 import { useMemo } from 'preact/hooks';
-import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
 import { barsOf, bucketsFor, type Histogram, sumOf, wordsOfBar } from '../../histogram';
+import { here, useRead, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Bars } from '../../ui/chart';
 import { ErrorNote } from '../../ui/parts';

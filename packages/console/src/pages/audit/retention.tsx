@@ -2,8 +2,8 @@
 // covers the checkpoint at the end of the file that was downloaded here; a truncated export cannot be
 // confirmed.
 import { useState } from 'preact/hooks';
-import { confirmed, forget, here, vault } from '../../api';
-import { me } from '../../session';
+import { confirmed, forget, here, vault } from '../../requests/api';
+import { me } from '../../session/session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { download, whole } from '../../ui/download';

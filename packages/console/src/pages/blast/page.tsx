@@ -3,11 +3,11 @@
 // dry run of a containment show the member, says what these leave out, and changes nothing.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
-import { may } from '../../may';
-import { useMembers } from '../../people';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import { useMembers } from '../../organisation/people';
+import { here, useRead, vault } from '../../requests/api';
+import { may } from '../../session/may';
 import { Bars, Mosaic } from '../../ui/chart';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Badge, Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';

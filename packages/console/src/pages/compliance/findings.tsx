@@ -1,7 +1,7 @@
 // The findings of the report: the test, the evidence and the remedy.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { hrefOfId } from '../../people';
+import { hrefOfId } from '../../organisation/people';
 import { Time } from '../../ui/parts';
 import { type Report, StatusBadge } from './status';
 

@@ -1,8 +1,8 @@
 // The compliance report: findings, the controls they relate to, and downloads for auditors.
 import { Download } from 'lucide-preact';
 import { useMemo } from 'preact/hooks';
-import { here, useRead, vault } from '../../api';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import { here, useRead, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { download } from '../../ui/download';
 import { Segments } from '../../ui/filters';

@@ -1,10 +1,10 @@
 // The dialogs that change a credential: edit its name and restrictions, rotate an API key, and revoke it.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { at, forget, vault } from '../../api';
+import { byLine, changedOf } from '../../changes/merge';
 import { linesOf } from '../../globs';
-import { byLine, changedOf } from '../../merge';
-import { useChange, useEdit } from '../../seen';
+import { at, forget, vault } from '../../requests/api';
+import { useChange, useEdit } from '../../requests/seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';

@@ -3,8 +3,8 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, useRead, vault } from '../../api';
-import { may } from '../../may';
+import { forget, here, useRead, vault } from '../../requests/api';
+import { may } from '../../session/may';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, SelectField, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';

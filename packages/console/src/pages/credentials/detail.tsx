@@ -1,8 +1,8 @@
 // One credential: its permissions, use, origin and access.
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { here, useRead, vault } from '../../api';
-import { Who } from '../../people';
+import { Who } from '../../organisation/people';
+import { here, useRead, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Menu } from '../../ui/menu';
 import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
@@ -15,7 +15,7 @@ import { TrustForm } from './trust';
 import { TrustUse, trustFacts } from './trust-facts';
 import { nameOfKind } from './words';
 import '../../styles/access.css';
-import { may } from '../../may';
+import { may } from '../../session/may';
 
 const useGraph = (id: string) =>
   useRead(['credentials', 'graph', id], (signal) =>

@@ -3,7 +3,7 @@
 import type { components } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
-import { hrefOfId } from '../../people';
+import { hrefOfId } from '../../organisation/people';
 import { nameOfKind } from './words';
 import '../../styles/access.css';
 import { counted } from '../../counted';

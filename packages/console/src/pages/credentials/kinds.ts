@@ -1,7 +1,7 @@
 // The kinds of credentials: their labels, their API operations, and a common shape.
 import type { components } from '@secrets-vault/client';
-import { at, here, vault } from '../../api';
-import type { Header, Resource } from '../../seen';
+import { at, here, vault } from '../../requests/api';
+import type { Header, Resource } from '../../requests/seen';
 
 type Schemas = components['schemas'];
 export type Kind = 'api_key' | 'agent' | 'trust' | 'provider' | 'session' | 'break_glass';

@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { counted } from '../../counted';
-import { may } from '../../may';
+import { may } from '../../session/may';
 import { seenOf } from '../blast/data';
 import { usePreview } from '../incident/data';
 import { Incomplete, isComplete } from '../incident/incomplete';

@@ -2,10 +2,10 @@
 // it is read to its end for them.
 import { useEffect, useState } from 'preact/hooks';
 import '../../styles/access.css';
-import { useList } from '../../api';
-import { may } from '../../may';
-import { useParameter } from '../../router';
-import { scopesInWords } from '../../scopes';
+import { useParameter } from '../../navigation/router';
+import { useList } from '../../requests/api';
+import { may } from '../../session/may';
+import { scopesInWords } from '../../session/scopes';
 import { FilterSelect, FilterText } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';

@@ -1,8 +1,8 @@
 // The person behind a credential, to ask before it or what it reads changes. Invariant: it shows what the
 // lists of credentials and members show the member.
-import { useRead } from '../../api';
-import { may } from '../../may';
-import { useMembers, Who } from '../../people';
+import { useMembers, Who } from '../../organisation/people';
+import { useRead } from '../../requests/api';
+import { may } from '../../session/may';
 import { kindOf, readOne } from './kinds';
 
 /** How many creators back the person is who made a credential. */

@@ -1,11 +1,11 @@
 // The fields that restrict a credential: scopes, environments, names, lifetime, addresses. Invariant: they
 // start with the least access, and a preview shows the secrets they currently cover.
 import { covers } from '@secrets-vault/client';
-import { environments } from '../../environments';
 import { linesOf } from '../../globs';
-import { type Selection, useSelected } from '../../inventory';
-import { isEverywhere, may } from '../../may';
-import { scopeGroups } from '../../scopes';
+import { environments } from '../../organisation/environments';
+import { type Selection, useSelected } from '../../organisation/inventory';
+import { isEverywhere, may } from '../../session/may';
+import { scopeGroups } from '../../session/scopes';
 import { Checkbox, SelectField, TextArea } from '../../ui/field';
 import type { Problems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';

@@ -1,7 +1,7 @@
 // The details of a trust: the identities it accepts, and the configuration that a job or a Worker needs.
 import type { ComponentChildren } from 'preact';
 import { counted } from '../../counted';
-import { org } from '../../session';
+import { org } from '../../session/session';
 import { CopyButton } from '../../ui/parts';
 import type { Trust } from './kinds';
 import { BINDING, claimLines } from './platforms';

@@ -2,10 +2,10 @@
 // tokens.
 import type { components } from '@secrets-vault/client';
 import { useLocation } from 'wouter-preact';
-import { at, forget, here, vault } from '../../api';
+import { byLine, changedOf, type Lines } from '../../changes/merge';
 import { linesOf } from '../../globs';
-import { byLine, changedOf, type Lines } from '../../merge';
-import { useEdit } from '../../seen';
+import { at, forget, here, vault } from '../../requests/api';
+import { useEdit } from '../../requests/seen';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';

@@ -1,8 +1,8 @@
 // The details of a device, in a panel beside the list.
 import { Link } from 'wouter-preact';
-import { here, useRead, vault } from '../../api';
-import { may } from '../../may';
-import { Who } from '../../people';
+import { Who } from '../../organisation/people';
+import { here, useRead, vault } from '../../requests/api';
+import { may } from '../../session/may';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote, Facts, Id, Skeleton, Time } from '../../ui/parts';
 import { DeviceStatus } from './device';

@@ -1,9 +1,9 @@
 // The dialog that registers or changes a device.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { at, forget, here, vault } from '../../api';
-import { changedOf } from '../../merge';
-import { useEdit } from '../../seen';
+import { changedOf } from '../../changes/merge';
+import { at, forget, here, vault } from '../../requests/api';
+import { useEdit } from '../../requests/seen';
 import { Dialog } from '../../ui/dialog';
 import { TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

@@ -1,9 +1,9 @@
 // Devices: the machines that credentials are bound to, and the members they are assigned to.
 import { useState } from 'preact/hooks';
-import { at, forget, here, useList, vault } from '../../api';
-import { useMembers, Who } from '../../people';
-import { useParameter } from '../../router';
-import { change, useChange } from '../../seen';
+import { useParameter } from '../../navigation/router';
+import { useMembers, Who } from '../../organisation/people';
+import { at, forget, here, useList, vault } from '../../requests/api';
+import { change, useChange } from '../../requests/seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
@@ -19,7 +19,7 @@ import { DeviceDetail } from './detail';
 import { type Device, DeviceStatus } from './device';
 import { DeviceForm } from './form';
 import '../../styles/access.css';
-import { may } from '../../may';
+import { may } from '../../session/may';
 
 function Assign({ device, onClose }: { device: Device; onClose: () => void }) {
   const { members } = useMembers();

@@ -3,9 +3,9 @@
 // credential that was contained is not offered again, but leads to its incident.
 import { useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { forget } from '../../api';
-import { may } from '../../may';
-import { Who } from '../../people';
+import { Who } from '../../organisation/people';
+import { forget } from '../../requests/api';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Checkbox, TextField } from '../../ui/field';

@@ -1,7 +1,7 @@
 // Search over the live credentials of an organisation, of every kind: by name, by id, or by the token itself.
 // Invariant: a pasted token is sent to the service in the body of a dry run, and is stored nowhere.
 import { VaultError } from '@secrets-vault/client';
-import { here, useRead, vault } from '../../api';
+import { here, useRead, vault } from '../../requests/api';
 
 export interface Found {
   id: string;

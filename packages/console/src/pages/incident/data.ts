@@ -1,8 +1,8 @@
 // What the pages of incident response read: the graph of a credential, the preview of its containment, and
 // incidents.
 import type { components } from '@secrets-vault/client';
-import { here, useRead, vault } from '../../api';
-import { may } from '../../may';
+import { here, useRead, vault } from '../../requests/api';
+import { may } from '../../session/may';
 
 export type Graph = components['schemas']['CredentialGraph'];
 export type Contained = components['schemas']['Contained'];

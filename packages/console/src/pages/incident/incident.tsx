@@ -1,7 +1,7 @@
 // Incident response: find a leaked credential, or revoke all credentials.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
 import { Button } from '../../ui/button';
 import { FilterText } from '../../ui/filters';
 import { Badge, Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';

@@ -1,7 +1,7 @@
 // The dialog that closes an incident, or changes its note; and how to open an incident again.
 import { useState } from 'preact/hooks';
-import { at, forget, vault } from '../../api';
-import { change, summaryOf, useEdit } from '../../seen';
+import { at, forget, vault } from '../../requests/api';
+import { change, summaryOf, useEdit } from '../../requests/seen';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

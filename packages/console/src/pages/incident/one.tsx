@@ -1,9 +1,9 @@
 // One incident: what was contained, what it did, which secrets still need a new value, and what was done.
 // Invariant: everything comes from the service, so the page survives a reload.
 import { useState } from 'preact/hooks';
-import { may } from '../../may';
-import { Who } from '../../people';
-import { summaryOf } from '../../seen';
+import { Who } from '../../organisation/people';
+import { summaryOf } from '../../requests/seen';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Facts, Id, PageHead, Time } from '../../ui/parts';

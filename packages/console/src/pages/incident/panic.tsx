@@ -4,8 +4,8 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { confirmed, forget, here, vault } from '../../api';
-import { confirmAgain, me } from '../../session';
+import { confirmed, forget, here, vault } from '../../requests/api';
+import { confirmAgain, me } from '../../session/session';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, TextField } from '../../ui/field';

@@ -3,10 +3,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { forget } from '../../api';
 import { counted } from '../../counted';
-import { type Secret as Known, useSelected } from '../../inventory';
-import { may } from '../../may';
+import { type Secret as Known, useSelected } from '../../organisation/inventory';
+import { forget } from '../../requests/api';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Badge, Time } from '../../ui/parts';
 import { Rotate } from '../secrets/change';

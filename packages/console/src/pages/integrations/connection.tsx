@@ -1,7 +1,7 @@
 // A stored connection to a platform: a preview, a run, its previous runs, and its settings.
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { here, useRead, vault } from '../../api';
+import { here, useRead, vault } from '../../requests/api';
 import { Menu } from '../../ui/menu';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';

@@ -1,5 +1,5 @@
 // All stored connections: an organisation has at most 100, so they fit on one page of the list.
-import { here, useRead, vault } from '../../api';
+import { here, useRead, vault } from '../../requests/api';
 import type { Kind } from './platforms';
 
 /** @param kind only connections of this kind */

@@ -1,8 +1,8 @@
 // The deliveries of a webhook, with the last attempt of each, and a button to redeliver.
 import { useEffect, useState } from 'preact/hooks';
 import '../../styles/integrations.css';
-import { forget, here, useList, vault } from '../../api';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import { forget, here, useList, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';

@@ -2,7 +2,7 @@
 // erases the stored credentials, which must then be entered again.
 import type { EventType } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { byLine, type KeyOf } from '../../merge';
+import { byLine, type KeyOf } from '../../changes/merge';
 import type { Integration, Platform } from './platforms';
 import {
   alternativeIn,

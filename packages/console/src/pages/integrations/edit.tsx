@@ -3,10 +3,10 @@
 // meanwhile.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { at, forget, vault } from '../../api';
-import { environments } from '../../environments';
-import { changedOf, type Lines } from '../../merge';
-import { type Changing, useEdit } from '../../seen';
+import { changedOf, type Lines } from '../../changes/merge';
+import { environments } from '../../organisation/environments';
+import { at, forget, vault } from '../../requests/api';
+import { type Changing, useEdit } from '../../requests/seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';

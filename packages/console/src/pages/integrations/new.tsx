@@ -3,9 +3,9 @@
 import type { components } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
-import { defaultEnvironment, environments } from '../../environments';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import { defaultEnvironment, environments } from '../../organisation/environments';
+import { forget, here, vault } from '../../requests/api';
 import { Choices } from '../../ui/choices';
 import { Checkbox, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

@@ -2,8 +2,8 @@
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { here, vault } from '../../api';
-import { mayEverywhere } from '../../may';
+import { here, vault } from '../../requests/api';
+import { mayEverywhere } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea } from '../../ui/field';

@@ -3,7 +3,7 @@
 // here is shown by its id.
 import type { components } from '@secrets-vault/client';
 import '../../styles/integrations.css';
-import { here, useRead, vault } from '../../api';
+import { here, useRead, vault } from '../../requests/api';
 
 export type Platform = components['schemas']['Platform'];
 export type Kind = Platform['kind'];

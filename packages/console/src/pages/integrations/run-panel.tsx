@@ -3,9 +3,9 @@
 import { ApprovalRequiredError, type components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
 import { counted } from '../../counted';
-import { defaultEnvironment, environments } from '../../environments';
+import { defaultEnvironment, environments } from '../../organisation/environments';
+import { forget, here, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Checkbox, SelectField, TextArea } from '../../ui/field';
 import { ErrorNote } from '../../ui/parts';

@@ -2,8 +2,8 @@
 import { VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { forget, here, queries, useRead, vault } from '../../api';
 import { counted } from '../../counted';
+import { forget, here, queries, useRead, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';

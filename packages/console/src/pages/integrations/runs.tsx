@@ -1,8 +1,8 @@
 // The runs of syncs, newest first, refreshed while one is running.
 import type { components } from '@secrets-vault/client';
 import { useEffect } from 'preact/hooks';
-import { here, useList, vault } from '../../api';
-import { environments } from '../../environments';
+import { environments } from '../../organisation/environments';
+import { here, useList, vault } from '../../requests/api';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, Time, type Tone } from '../../ui/parts';
 import { PlatformMark } from './gallery';

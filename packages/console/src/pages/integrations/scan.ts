@@ -1,6 +1,6 @@
 // Scans: files are read in the browser and sent in batches that fit into one request.
 import type { components } from '@secrets-vault/client';
-import { here, vault } from '../../api';
+import { here, vault } from '../../requests/api';
 
 type ScanIn = components['schemas']['ScanIn'];
 type Scan = components['schemas']['Scan'];

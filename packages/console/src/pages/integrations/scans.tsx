@@ -4,11 +4,12 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { forget } from '../../api';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import { forget } from '../../requests/api';
 import '../../styles/integrations.css';
+import { useDrop } from '../../changes/unsaved';
 import { counted } from '../../counted';
-import { useGuard } from '../../guard';
+import { useGuard } from '../../navigation/guard';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { download } from '../../ui/download';
@@ -17,7 +18,6 @@ import { Checkbox, TextArea } from '../../ui/field';
 import { Segments } from '../../ui/filters';
 import { Badge, Empty, ErrorNote, PageHead } from '../../ui/parts';
 import { Lines, Table } from '../../ui/table';
-import { useDrop } from '../../unsaved';
 import { partsOf, readFiles, type Scanned, scanAll, type ToScan } from './scan';
 
 type Finding = components['schemas']['Finding'];

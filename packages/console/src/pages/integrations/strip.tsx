@@ -1,8 +1,8 @@
 // The last deliveries of a webhook as a strip, oldest first. Only a short list of webhooks has it, because
 // each strip is a request.
 import type { components } from '@secrets-vault/client';
-import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
+import { here, useRead, vault } from '../../requests/api';
 import { Strip as Marks } from '../../ui/chart';
 
 type Delivery = components['schemas']['WebhookDelivery'];

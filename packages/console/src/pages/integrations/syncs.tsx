@@ -1,7 +1,7 @@
 // Syncs: the connections to platforms where programs run, and their runs.
 import { Plus } from 'lucide-preact';
 import { Link } from 'wouter-preact';
-import { may } from '../../may';
+import { may } from '../../session/may';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
 import { Lines } from '../../ui/table';

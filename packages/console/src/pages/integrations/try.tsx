@@ -3,7 +3,7 @@
 import type { components } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
+import { forget, here, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { tell } from '../../ui/toast';
 import { changesIn, Plan } from './plan';

@@ -2,9 +2,9 @@
 // `OneTime`.
 import type { components, EventType } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { at, forget, here, vault } from '../../api';
-import { changedOf } from '../../merge';
-import { useChange, useEdit } from '../../seen';
+import { changedOf } from '../../changes/merge';
+import { at, forget, here, vault } from '../../requests/api';
+import { useChange, useEdit } from '../../requests/seen';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

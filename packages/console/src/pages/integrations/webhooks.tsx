@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import '../../styles/integrations.css';
-import { here, useList, vault } from '../../api';
-import { may } from '../../may';
+import { here, useList, vault } from '../../requests/api';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';

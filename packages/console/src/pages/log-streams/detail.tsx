@@ -2,8 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { at, forget, useRead, vault } from '../../api';
-import { type Changing, change } from '../../seen';
+import { at, forget, useRead, vault } from '../../requests/api';
+import { type Changing, change } from '../../requests/seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Menu } from '../../ui/menu';

@@ -1,8 +1,8 @@
 // Creates a log stream, or gives it another target. Invariant: a signing secret is shown once, by `OneTime`;
 // stored credentials are never shown, so a new target takes its own.
 import { useState } from 'preact/hooks';
-import { at, forget, here, vault } from '../../api';
-import { useChange } from '../../seen';
+import { at, forget, here, vault } from '../../requests/api';
+import { useChange } from '../../requests/seen';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

@@ -1,6 +1,6 @@
 // The log streams of the organisation.
 import { useState } from 'preact/hooks';
-import { here, useList, vault } from '../../api';
+import { here, useList, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';

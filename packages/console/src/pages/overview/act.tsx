@@ -4,8 +4,8 @@
 import type { components } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { at, forget, here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
+import { at, forget, here, useRead, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote, Facts, Skeleton, Time } from '../../ui/parts';

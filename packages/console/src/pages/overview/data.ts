@@ -1,6 +1,6 @@
 // The overview as its page and the navigation read it: once, and again after what it tells of has changed.
 import type { components } from '@secrets-vault/client';
-import { here, useRead, vault } from '../../api';
+import { here, useRead, vault } from '../../requests/api';
 
 export type Overview = components['schemas']['Overview'];
 export type Item = components['schemas']['OverviewItem'];

@@ -3,7 +3,7 @@
 import { lazy, Suspense } from 'preact/compat';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { forget } from '../../api';
+import { forget } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Badge, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
 import { Activity } from './activity';

@@ -1,7 +1,7 @@
 // The parts of the overview, in the order of urgency: what each says, where it leads, and what can be done
 // in place.
-import { may } from '../../may';
-import { hrefOfId } from '../../people';
+import { hrefOfId } from '../../organisation/people';
+import { may } from '../../session/may';
 import type { Tone } from '../../ui/parts';
 import type { Item, Overview } from './data';
 

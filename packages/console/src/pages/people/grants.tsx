@@ -2,9 +2,9 @@
 import type { components } from '@secrets-vault/client';
 import { Trash2 } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { forgetGone, here, useList, useRead, vault } from '../../api';
-import { useNames, Who } from '../../people';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import { useNames, Who } from '../../organisation/people';
+import { forgetGone, here, useList, useRead, vault } from '../../requests/api';
 import { IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
@@ -14,7 +14,7 @@ import type { Column } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { NewGrant } from './new-grant';
 import '../../styles/access.css';
-import { may } from '../../may';
+import { may } from '../../session/may';
 
 type Grant = components['schemas']['Grant'];
 

@@ -2,12 +2,12 @@
 // created it.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { at, confirmed, forget, here, vault } from '../../api';
-import { environments } from '../../environments';
-import { mayEverywhere } from '../../may';
-import { changedOf } from '../../merge';
-import type { Member } from '../../people';
-import { useEdit } from '../../seen';
+import { changedOf } from '../../changes/merge';
+import { environments } from '../../organisation/environments';
+import type { Member } from '../../organisation/people';
+import { at, confirmed, forget, here, vault } from '../../requests/api';
+import { useEdit } from '../../requests/seen';
+import { mayEverywhere } from '../../session/may';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';

@@ -2,11 +2,11 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { at, confirmed, forget, forgetGone, here, useList, useRead, vault } from '../../api';
-import { may, mayEverywhere } from '../../may';
-import { type Member, Who } from '../../people';
-import { useChange } from '../../seen';
-import { me } from '../../session';
+import { type Member, Who } from '../../organisation/people';
+import { at, confirmed, forget, forgetGone, here, useList, useRead, vault } from '../../requests/api';
+import { useChange } from '../../requests/seen';
+import { may, mayEverywhere } from '../../session/may';
+import { me } from '../../session/session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';

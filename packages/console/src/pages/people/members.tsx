@@ -1,9 +1,9 @@
 // The members of the organisation, with role and enrolment status.
 import { UserPlus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { here, useList, vault } from '../../api';
-import type { Member } from '../../people';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import type { Member } from '../../organisation/people';
+import { here, useList, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { StatusFilter } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
@@ -13,7 +13,7 @@ import type { Column } from '../../ui/table';
 import { InviteMember } from './invite';
 import { labelOfRole, RolesDialog } from './roles';
 import '../../styles/access.css';
-import { mayEverywhere } from '../../may';
+import { mayEverywhere } from '../../session/may';
 
 const tones: Record<Member['status'], Tone> = {
   active: 'good',

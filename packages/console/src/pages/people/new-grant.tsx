@@ -1,9 +1,9 @@
 // The dialog that grants a member or a team access to secrets. Invariant: the default is read access to one
 // environment for 30 days.
 import { useState } from 'preact/hooks';
-import { forget, here, vault } from '../../api';
 import { linesOf } from '../../globs';
-import { useMembers, useTeams } from '../../people';
+import { useMembers, useTeams } from '../../organisation/people';
+import { forget, here, vault } from '../../requests/api';
 import { Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

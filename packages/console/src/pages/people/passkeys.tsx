@@ -2,9 +2,9 @@
 import type { components } from '@secrets-vault/client';
 import { Trash2 } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { confirmed, forget, here, useList, vault } from '../../api';
-import type { Member } from '../../people';
-import { change } from '../../seen';
+import type { Member } from '../../organisation/people';
+import { confirmed, forget, here, useList, vault } from '../../requests/api';
+import { change } from '../../requests/seen';
 import { IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';

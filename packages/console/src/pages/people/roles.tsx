@@ -1,6 +1,6 @@
 // The roles and their permissions, from least to most.
 import type { components } from '@secrets-vault/client';
-import { here, useRead, vault } from '../../api';
+import { here, useRead, vault } from '../../requests/api';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote, Skeleton } from '../../ui/parts';
 

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { at, forget, here, useList, vault } from '../../api';
-import { may } from '../../may';
-import type { Team } from '../../people';
-import { useEdit } from '../../seen';
+import type { Team } from '../../organisation/people';
+import { at, forget, here, useList, vault } from '../../requests/api';
+import { useEdit } from '../../requests/seen';
+import { may } from '../../session/may';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

@@ -2,10 +2,10 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { at, forget, forgetGone, here, useList, useRead, vault } from '../../api';
-import { may } from '../../may';
-import { Who } from '../../people';
-import { change, useChange } from '../../seen';
+import { Who } from '../../organisation/people';
+import { at, forget, forgetGone, here, useList, useRead, vault } from '../../requests/api';
+import { change, useChange } from '../../requests/seen';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';

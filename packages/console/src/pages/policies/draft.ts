@@ -1,7 +1,7 @@
 // The draft in the form of a policy, and its conversion to the format of the API.
 import type { components } from '@secrets-vault/client';
 import { linesOf } from '../../globs';
-import type { Selection } from '../../inventory';
+import type { Selection } from '../../organisation/inventory';
 import { type HeldOperation, isApproving, isNaming, type Kind, type Policy } from './words';
 
 type Type = components['schemas']['Secret']['type'];

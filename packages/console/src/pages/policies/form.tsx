@@ -1,10 +1,10 @@
 // The dialog that creates or changes a policy, with a live preview of the secrets it affects.
 import type { components } from '@secrets-vault/client';
 import { useLocation } from 'wouter-preact';
-import { at, forget, here, vault } from '../../api';
-import { environments } from '../../environments';
-import { byLine, changedOf } from '../../merge';
-import { useEdit } from '../../seen';
+import { byLine, changedOf } from '../../changes/merge';
+import { environments } from '../../organisation/environments';
+import { at, forget, here, vault } from '../../requests/api';
+import { useEdit } from '../../requests/seen';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

@@ -1,5 +1,5 @@
 // The fields of each kind of policy.
-import { useTeams } from '../../people';
+import { useTeams } from '../../organisation/people';
 import { Checkbox, SelectField, TextField } from '../../ui/field';
 import type { Problems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { here, useList, vault } from '../../api';
+import { here, useList, vault } from '../../requests/api';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, type Tone } from '../../ui/parts';
@@ -7,7 +7,7 @@ import type { Column } from '../../ui/table';
 import { PolicyForm } from './form';
 import { appliesWhere, doesWhat, type Kind, kindLabels, type Policy } from './words';
 import '../../styles/access.css';
-import { may } from '../../may';
+import { may } from '../../session/may';
 
 const tones: Record<Kind, Tone> = { naming: 'plain', rotation: 'accent', approval: 'warn' };
 

@@ -1,9 +1,9 @@
 // The secrets that a policy would affect, before it is saved. Invariant: it is labelled as a preview of the
 // names read so far; the service decides.
-import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
-import { type Secret, useSelected } from '../../inventory';
-import { useMembers } from '../../people';
+import { type Secret, useSelected } from '../../organisation/inventory';
+import { useMembers } from '../../organisation/people';
+import { here, useRead, vault } from '../../requests/api';
 import { type Draft, selectionOf } from './draft';
 
 const SHOWN = 8;

@@ -5,11 +5,11 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
-import { may } from '../../may';
-import { useMembers, Who } from '../../people';
-import { me } from '../../session';
+import { useMembers, Who } from '../../organisation/people';
+import { here, useRead, vault } from '../../requests/api';
+import { may } from '../../session/may';
+import { me } from '../../session/session';
 import { Time } from '../../ui/parts';
 import { Maker } from '../credentials/maker';
 import { nameOfKind } from '../credentials/words';

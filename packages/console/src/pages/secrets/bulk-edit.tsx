@@ -3,10 +3,10 @@
 // were not reached when the member stopped, stay selected.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { at, forget, vault } from '../../api';
 import { counted } from '../../counted';
-import { explain } from '../../errors';
-import { change, currentOf } from '../../seen';
+import { at, forget, vault } from '../../requests/api';
+import { explain } from '../../requests/errors';
+import { change, currentOf } from '../../requests/seen';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';

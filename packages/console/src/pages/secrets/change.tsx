@@ -1,16 +1,16 @@
 // The dialogs that change a secret: edit details, set a new value, rotate.
 import { VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { at, forget, vault } from '../../api';
+import { changedOf } from '../../changes/merge';
+import { useDrop } from '../../changes/unsaved';
 import { linesOf } from '../../globs';
-import { changedOf } from '../../merge';
-import { useChange, useEdit } from '../../seen';
+import { at, forget, vault } from '../../requests/api';
+import { useChange, useEdit } from '../../requests/seen';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
-import { useDrop } from '../../unsaved';
 import { Affected } from './affected';
 import { amount, GENERATED } from './create';
 import type { Secret } from './secret';

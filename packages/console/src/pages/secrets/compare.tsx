@@ -3,11 +3,11 @@
 // appears as a reader.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { here, useList, vault } from '../../api';
 import { counted } from '../../counted';
-import { environments } from '../../environments';
-import { may, mayEverywhere } from '../../may';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import { environments } from '../../organisation/environments';
+import { here, useList, vault } from '../../requests/api';
+import { may, mayEverywhere } from '../../session/may';
 import { Button } from '../../ui/button';
 import { SelectField } from '../../ui/field';
 import { FilterText, useSettled } from '../../ui/filters';

@@ -1,15 +1,15 @@
 // The dialog that stores a new secret: with a typed value, or one that the service generates and shows once.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
-import { environments } from '../../environments';
-import { may } from '../../may';
+import { useDrop } from '../../changes/unsaved';
+import { environments } from '../../organisation/environments';
+import { forget, here, vault } from '../../requests/api';
+import { may } from '../../session/may';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
-import { useDrop } from '../../unsaved';
 import type { Secret } from './secret';
 import { typeChoices } from './type-names';
 

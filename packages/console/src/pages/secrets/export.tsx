@@ -2,9 +2,9 @@
 // directly and not shown.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { here, vault } from '../../api';
-import { environments, useEnvironment } from '../../environments';
-import { useParameter } from '../../router';
+import { useParameter } from '../../navigation/router';
+import { environments, useEnvironment } from '../../organisation/environments';
+import { here, vault } from '../../requests/api';
 import { download } from '../../ui/download';
 import { SelectField, TextArea } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

@@ -2,10 +2,10 @@
 // for 30 days.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { forget, here, useRead, vault } from '../../api';
-import { may } from '../../may';
-import { useMembers, useTeams } from '../../people';
-import { me } from '../../session';
+import { useMembers, useTeams } from '../../organisation/people';
+import { forget, here, useRead, vault } from '../../requests/api';
+import { may } from '../../session/may';
+import { me } from '../../session/session';
 import { Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

@@ -2,15 +2,15 @@
 import type { components } from '@secrets-vault/client';
 import { diffLines } from 'diff';
 import { useState } from 'preact/hooks';
-import { at, forget, here, useList, vault } from '../../api';
-import { Who } from '../../people';
-import type { Changing } from '../../seen';
+import { useDrop } from '../../changes/unsaved';
+import { Who } from '../../organisation/people';
+import { at, forget, here, useList, vault } from '../../requests/api';
+import type { Changing } from '../../requests/seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { Badge, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
-import { useDrop } from '../../unsaved';
 import type { Secret } from './secret';
 
 type Version = components['schemas']['Version'];

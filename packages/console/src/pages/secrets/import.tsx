@@ -3,17 +3,17 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
+import { useDrop } from '../../changes/unsaved';
 import { counted } from '../../counted';
-import { environments, useEnvironment } from '../../environments';
-import { useGuard } from '../../guard';
+import { useGuard } from '../../navigation/guard';
+import { environments, useEnvironment } from '../../organisation/environments';
+import { forget, here, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { DropFiles } from '../../ui/drop-files';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
 import { ErrorNote, PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
-import { useDrop } from '../../unsaved';
 
 type ImportIn = components['schemas']['ImportIn'];
 type Imported = components['schemas']['Imported'];

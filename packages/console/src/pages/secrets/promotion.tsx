@@ -2,9 +2,9 @@
 // shown; if a secret has changed since, nothing is, and the dialog shows the current state.
 import { type components, VaultError } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
-import { forget, here, vault } from '../../api';
 import { counted } from '../../counted';
-import type { Header } from '../../seen';
+import { forget, here, vault } from '../../requests/api';
+import type { Header } from '../../requests/seen';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox } from '../../ui/field';

@@ -1,8 +1,8 @@
 // The readers of a secret, from the audit log.
 import type { components } from '@secrets-vault/client';
-import { here, useList, vault } from '../../api';
 import { counted } from '../../counted';
-import { kindOfId } from '../../people';
+import { kindOfId } from '../../organisation/people';
+import { here, useList, vault } from '../../requests/api';
 import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { Lines, Table } from '../../ui/table';
 

@@ -1,7 +1,7 @@
 // How often a secret was read on its own in thirty days, as the audit log counts it for the member.
-import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
 import { barsOf, sumOf } from '../../histogram';
+import { here, useRead, vault } from '../../requests/api';
 import { Sparkline } from '../../ui/chart';
 
 const DAYS = 30;

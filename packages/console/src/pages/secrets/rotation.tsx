@@ -2,7 +2,7 @@
 // what is shown is what the service counts by, so a secret that the report calls overdue is due here too.
 import { Link } from 'wouter-preact';
 import { counted } from '../../counted';
-import { may } from '../../may';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Time } from '../../ui/parts';
 import type { Secret } from './secret';

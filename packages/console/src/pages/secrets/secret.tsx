@@ -1,6 +1,6 @@
 // What pages of secrets share: a secret, a row of the list, the badge of its status, and how to read one.
 import type { components } from '@secrets-vault/client';
-import { here, useRead, vault } from '../../api';
+import { here, useRead, vault } from '../../requests/api';
 import { Badge, type Tone } from '../../ui/parts';
 
 export type Secret = components['schemas']['Secret'];

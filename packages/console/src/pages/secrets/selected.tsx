@@ -4,10 +4,10 @@
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { at, forget, vault } from '../../api';
 import { counted } from '../../counted';
-import { may } from '../../may';
-import { change } from '../../seen';
+import { at, forget, vault } from '../../requests/api';
+import { change } from '../../requests/seen';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { type Run, useStop } from '../../ui/stop';

@@ -1,8 +1,8 @@
 // The links and grants that give others access to a secret.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { forget, here, useList, vault } from '../../api';
-import { Who } from '../../people';
+import { Who } from '../../organisation/people';
+import { forget, here, useList, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';

@@ -2,7 +2,7 @@
 // kept in this browser, for one member of one organisation, and hold only what the address holds.
 import { useState } from 'preact/hooks';
 import { useLocation, useSearch } from 'wouter-preact';
-import { me, org } from '../../session';
+import { me, org } from '../../session/session';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

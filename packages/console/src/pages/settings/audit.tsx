@@ -1,11 +1,11 @@
 // The retention of the audit log, the deletion of exported entries, and the public key for its checkpoints.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { confirmed, forget, here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
-import { UnreachableError } from '../../public-api';
-import { useDraft } from '../../seen';
-import { me } from '../../session';
+import { confirmed, forget, here, useRead, vault } from '../../requests/api';
+import { useDraft } from '../../requests/seen';
+import { UnreachableError } from '../../session/public-api';
+import { me } from '../../session/session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { whole } from '../../ui/download';

@@ -1,6 +1,6 @@
 // The health of the deployment from the public /healthz, and links to its documentation.
-import { useRead } from '../../api';
-import { reach } from '../../public-api';
+import { useRead } from '../../requests/api';
+import { reach } from '../../session/public-api';
 import { Badge, ErrorNote, Facts, Skeleton } from '../../ui/parts';
 
 interface Health {

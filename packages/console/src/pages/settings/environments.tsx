@@ -2,11 +2,10 @@
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { at, forget, here, vault } from '../../api';
-import { defaultEnvironment, type Environment, environments } from '../../environments';
-import { may, mayEverywhere } from '../../may';
-import { change, useEdit } from '../../seen';
-import { useMaker } from '../../shortcuts';
+import { defaultEnvironment, type Environment, environments } from '../../organisation/environments';
+import { at, forget, here, vault } from '../../requests/api';
+import { change, useEdit } from '../../requests/seen';
+import { may, mayEverywhere } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
@@ -14,6 +13,7 @@ import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Menu } from '../../ui/menu';
 import { Badge, Empty } from '../../ui/parts';
+import { useMaker } from '../../ui/shortcuts';
 import { Table } from '../../ui/table';
 import { tell } from '../../ui/toast';
 

@@ -1,13 +1,12 @@
 // The member's own passkeys: add, rename, remove. Invariant: each change asks for a passkey if the last
 // confirmation is older than five minutes.
-
 import type { components } from '@secrets-vault/client';
 import { startRegistration } from '@simplewebauthn/browser';
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { confirmed, forget, here, useRead, vault } from '../../api';
-import { change, useChange } from '../../seen';
-import { me } from '../../session';
+import { confirmed, forget, here, useRead, vault } from '../../requests/api';
+import { change, useChange } from '../../requests/seen';
+import { me } from '../../session/session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';

@@ -2,8 +2,8 @@
 import type { components } from '@secrets-vault/client';
 import { Monitor, SquareTerminal } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { forget, useList, vault } from '../../api';
-import { signOut } from '../../session';
+import { forget, useList, vault } from '../../requests/api';
+import { signOut } from '../../session/session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';

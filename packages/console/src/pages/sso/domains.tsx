@@ -1,8 +1,8 @@
 // Domains: adding one, the DNS record to copy, and looking it up.
 import { useState } from 'preact/hooks';
-import { at, forget, here, vault } from '../../api';
-import { may } from '../../may';
-import { change } from '../../seen';
+import { at, forget, here, vault } from '../../requests/api';
+import { change } from '../../requests/seen';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';

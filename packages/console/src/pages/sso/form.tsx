@@ -1,11 +1,11 @@
 // The dialog that makes or changes a connection to an identity provider. Invariant: a client secret is sent,
 // and never shown.
-import { at, confirmed, forget, here, vault } from '../../api';
-import { environments } from '../../environments';
+import { changedOf } from '../../changes/merge';
 import { linesOf } from '../../globs';
-import { changedOf } from '../../merge';
-import { useTeams } from '../../people';
-import { useEdit } from '../../seen';
+import { environments } from '../../organisation/environments';
+import { useTeams } from '../../organisation/people';
+import { at, confirmed, forget, here, vault } from '../../requests/api';
+import { useEdit } from '../../requests/seen';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';

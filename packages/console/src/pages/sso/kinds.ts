@@ -1,6 +1,6 @@
 // What the pages of single sign-on share.
 import type { components } from '@secrets-vault/client';
-import { here, useList, vault } from '../../api';
+import { here, useList, vault } from '../../requests/api';
 
 export type Domain = components['schemas']['Domain'];
 export type Connection = components['schemas']['SsoConnection'];

@@ -1,9 +1,9 @@
 // Single sign-on: domains, and connections to identity providers.
 import { useState } from 'preact/hooks';
-import { at, confirmed, forget, vault } from '../../api';
-import { may } from '../../may';
-import { change } from '../../seen';
-import { me } from '../../session';
+import { at, confirmed, forget, vault } from '../../requests/api';
+import { change } from '../../requests/seen';
+import { may } from '../../session/may';
+import { me } from '../../session/session';
 import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';

@@ -1,10 +1,10 @@
 // SCIM tokens, with which an identity provider manages members and teams. Invariant: a token is shown once.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { at, confirmed, forget, here, useList, vault } from '../../api';
-import { may } from '../../may';
-import { change } from '../../seen';
-import { me } from '../../session';
+import { at, confirmed, forget, here, useList, vault } from '../../requests/api';
+import { change } from '../../requests/seen';
+import { may } from '../../session/may';
+import { me } from '../../session/session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';

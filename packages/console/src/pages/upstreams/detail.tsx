@@ -1,9 +1,9 @@
 // One upstream: where it sends, what it places and lets through, its last call, and what one can do with it.
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { at, forgetGone, here, useRead, vault } from '../../api';
-import { may } from '../../may';
-import type { Changing } from '../../seen';
+import { at, forgetGone, here, useRead, vault } from '../../requests/api';
+import type { Changing } from '../../requests/seen';
+import { may } from '../../session/may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Menu } from '../../ui/menu';

@@ -2,10 +2,10 @@
 // `auth` names secrets.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { CATALOGUE } from '../../../../cli/src/upstream-catalogue';
-import { at, forget, here, vault } from '../../api';
-import { defaultEnvironment, environments } from '../../environments';
-import { useChange } from '../../seen';
+import { CATALOGUE } from '../../../../cli/src/proxy/upstream-catalogue';
+import { defaultEnvironment, environments } from '../../organisation/environments';
+import { at, forget, here, vault } from '../../requests/api';
+import { useChange } from '../../requests/seen';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';

@@ -1,6 +1,6 @@
 // The upstreams of the organisation. A member without `upstreams:read` sees less of those they may use.
 import { useState } from 'preact/hooks';
-import { here, useList, vault } from '../../api';
+import { here, useList, vault } from '../../requests/api';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
