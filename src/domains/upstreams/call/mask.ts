@@ -109,8 +109,8 @@ const allForms = (value: string): Form[] => [
 ];
 
 /**
- * Forms by their first two bytes, to skip quickly over what begins none. `isPair` has a bit for each pair: each
- * call makes these tables, so they are small.
+ * Forms by their first two bytes, to skip quickly over what begins none. `isPair` has a bit for each pair:
+ * each call makes these tables, so they are small.
  */
 interface Forms {
   pairs: Map<number, Form[]>;
