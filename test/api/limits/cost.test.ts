@@ -8,7 +8,7 @@ import { runTasks } from '../../../src/gate/tasks/run';
 import { append } from '../../support/audit';
 import { awsOf, newAwsKey } from '../../support/aws';
 import { contain, newProvider, newSession } from '../../support/credentials';
-import { faults } from '../../support/faults';
+import { faults, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { exchange, newIssuer, newTrust } from '../../support/issuers';
 import { newStream, sendAll, sendFor, useTargets } from '../../support/log-streams';
@@ -16,6 +16,7 @@ import { type Inside, inReplica, warm } from '../../support/replicas';
 import { type Cost, counted, type Rows } from '../../support/rows';
 import { newIdp, newUser, person } from '../../support/scim';
 import { claimsOf, newConnection, newDomain, newSsoBrowser, useProviders } from '../../support/sso-signin';
+import { newUpstream } from '../../support/upstreams';
 import { type Answer, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -114,6 +115,19 @@ const operations: Record<string, (o: Org) => Promise<(n: number) => Promise<Answ
     const idp = await newIdp(o);
     const { userName } = await newUser(idp);
     return () => idp.get(`/Users?filter=${encodeURIComponent(`userName eq "${userName}"`)}`);
+  },
+  'call an upstream': async (o) => {
+    // The answer of the resolver and of the API.
+    const answered = { Status: 0, Answer: [{ type: 1, data: '93.184.215.14' }] };
+    vi.stubGlobal('fetch', async () => Response.json(answered));
+    const { name } = await newUpstream(o);
+    return async () => {
+      const before = faults.gate;
+      const answer = await send('GET', `/api/v1/orgs/${o.id}/use/${name}/v1/x`, { token: o.token });
+      // The last one follows the answer.
+      await until(() => faults.gate === before + 3);
+      return answer;
+    };
   },
   'refuse a token that has ended': async (o) => {
     const { o: ended, id } = await newSession(o);

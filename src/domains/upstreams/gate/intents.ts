@@ -1,8 +1,8 @@
 // Calls of upstreams that have begun, in the gate's own storage: each is there before its request leaves, and
 // until its audit entry is written. From them follow the rates of calls, and how many there are at a time.
-// The calls of the last minute are in memory too: each call compares itself with all of them. Invariant: a
-// call has one entry, of its answer, of its loss, or of what was altered; an answer whose Worker is lost has
-// one more.
+// The calls of the last minute are in memory too: each call compares itself with all of them.
+// Invariant: a call has one entry, of its answer, of its loss, or of what was altered; an answer whose Worker
+// is lost has one more.
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { part } from '../../../gate/part';
