@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     include: ['test/vendors/**/*.test.ts'],
     tags: [{ name: 'slow', description: 'takes long' }],
+    // No file changes what another sees: modules are loaded once a worker.
+    isolate: false,
     maxWorkers: '100%',
     testTimeout: 60_000,
   },

@@ -8,6 +8,8 @@ export default defineConfig({
     include: ['packages/*/test/**/*.test.ts'],
     tags: [{ name: 'slow', description: 'takes long' }],
     globalSetup: './test/packages/service.mjs',
+    // Files share modules and a browser, and leave nothing behind in them.
+    isolate: false,
     // More than the cores: these tests mostly wait for browsers, processes and timeouts.
     maxWorkers: Math.ceil(os.availableParallelism() * 1.5),
     testTimeout: 120_000,

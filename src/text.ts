@@ -5,7 +5,7 @@
  * Control, format (including bidi), unassigned and private characters and lone surrogates; line and paragraph
  * separators; letters and marks without a shape, such as U+3164.
  */
-const unprintable = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5/gu;
+const unprintable = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/gu;
 
 export const isPrintable = (text: string): boolean => text.search(unprintable) < 0;
 

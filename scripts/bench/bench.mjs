@@ -57,6 +57,9 @@ if (spent > MOST_REQUESTS)
     `An organisation's audit log would overflow: keep --seconds times --rounds at ${MOST_REQUESTS / FASTEST - 1} or less`,
   );
 const KEYS = Math.ceil(spent / 1200) + 1;
+/** Requests after which the code that answers them is compiled, and seconds that they may take. */
+const WARM = { requests: 400, seconds: 5 };
+
 const FEW = 100;
 const MANY = 100_000;
 const COLD = 40_000;
@@ -94,7 +97,7 @@ const readers = once(bound);
  * @property {string} [beside]
  * @property {(side: Side) => Promise<Org>} [org]
  * @property {(side: Side, org: Org) => Promise<string[]>} [tokens]
- * @property {(org: Org, n: number) => Wish} wish
+ * @property {(org: Org, n: number, vault: import('./measure.mjs').Vault) => Wish} wish
  */
 /** @type {Record<string, Subject>} */
 const subjects = {
@@ -195,8 +198,14 @@ const subjects = {
   'import of 1,000': { wish: () => ({ method: 'POST', path: '/integrations/import', body: importOf(1000) }) },
   mint: { wish: () => ({ method: 'POST', path: '/access-tokens', body: { ttlSeconds: 3600 }, expect: 201 }) },
   'direct call': { bare: true, calls: 0, wish: () => ({ path: '/api' }) },
+  // The same by a Worker that passes it on, and does nothing else.
+  'relayed call': {
+    bare: true,
+    calls: 0,
+    wish: (_org, _n, { floorPort }) => ({ path: `/relay?url=http://127.0.0.1:${floorPort}/api` }),
+  },
   'call of an upstream': {
-    beside: 'direct call',
+    beside: 'relayed call',
     org: once((side) => upstreams(side, 20)),
     wish: (org, n) => ({ path: `/orgs/${org.ids[n % org.ids.length]}/use/bench/api`, global: true }),
   },
@@ -280,7 +289,7 @@ async function laneOf(side, name, count) {
   const tokens = bare ? [] : ((await subject.tokens?.(side, org)) ?? org.tokens);
   let n = 0;
   const next = () => {
-    const { method = 'GET', path, global, root, body, expect = 200 } = subject.wish(org, n);
+    const { method = 'GET', path, global, root, body, expect = 200 } = subject.wish(org, n, vault);
     if (bare) return { request: requestOf(method, path), expect };
     const token = tokens[n++ % tokens.length];
     // Junk: a genuine token with a wrong tag, the only kind of junk that costs a MAC to detect.
@@ -325,6 +334,13 @@ function lane(vault, port, count, next) {
   };
 }
 
+/** Drives until the code is warm: the first requests take several times as long, above all of slow rows. */
+async function warmUp({ drive }) {
+  const until = performance.now() + WARM.seconds * 1000;
+  for (let requests = 0; requests < WARM.requests && performance.now() < until; )
+    requests += (await drive(Math.min(0.3, seconds))).latencies.length;
+}
+
 /**
  * One row: a warm-up, then rounds of a slice of the yardstick (the floor, or the other checkout) and one of
  * the subject.
@@ -335,8 +351,8 @@ async function measure(name, count, floor) {
   const yardstick =
     there || beside ? await laneOf(there ?? here, beside ?? name, count) : floorOf(here, count);
   const mine = await laneOf(here, name, count);
-  await yardstick.drive(Math.min(there ? 0.5 : 0.3, seconds));
-  await mine.drive(Math.min(0.5, seconds));
+  await warmUp(yardstick);
+  await warmUp(mine);
   await logged(0);
 
   const taken = { rps: [], ratios: [], latencies: [], gate: 0, d1: 0, requests: 0, cpu: 0 };

@@ -23,7 +23,8 @@ const VAULT = 'vault';
 /**
  * The minimum work of a Worker: one call of a Durable Object that inserts one row; for a change, preceded by
  * one D1 batch of three rows, which is how many a change of the vault writes. It is also the API behind an
- * upstream (`/api`), and a caller of the vault: by a binding (`/bound`), and over HTTP (`/http`).
+ * upstream (`/api`), a proxy of that API (`/relay`), and a caller of the vault: by a binding (`/bound`), and
+ * over HTTP (`/http`).
  */
 const FLOOR = `
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
@@ -48,6 +49,7 @@ export default class extends WorkerEntrypoint {
   async fetch(request) {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === '/api') return Response.json({ ok: true });
+    if (pathname === '/relay') return fetch(searchParams.get('url'));
     if (pathname === '/bound') return Response.json(await this.env[searchParams.get('as')].get(searchParams.get('name')));
     if (pathname === '/http') {
       const headers = { Authorization: request.headers.get('Authorization') };

@@ -36,13 +36,26 @@ export function sourcesIn(root) {
   );
 }
 
+/** @typedef {{ tag: string, file: string, at: number }} Tagged The position of the code below a tag. */
+
+/**
+ * The tags of sources that were read once: each mutant looks for its own.
+ * @type {WeakMap<Sources, Tagged[]>}
+ */
+const known = new WeakMap();
+
 /** Each tag with its file and the position of the code below it. @param {Sources} sources */
 export function tagsIn(sources) {
-  return [...sources].flatMap(([file, source]) =>
-    [...source.matchAll(TAG_LINE)].flatMap(({ 0: line, 1: tags, index }) =>
-      tags.split(', ').map((tag) => ({ tag, file, at: index + line.length })),
-    ),
-  );
+  let found = known.get(sources);
+  if (!found) {
+    found = [...sources].flatMap(([file, source]) =>
+      [...source.matchAll(TAG_LINE)].flatMap(({ 0: line, 1: tags, index }) =>
+        tags.split(', ').map((tag) => ({ tag, file, at: index + line.length })),
+      ),
+    );
+    known.set(sources, found);
+  }
+  return found;
 }
 
 /**

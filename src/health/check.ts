@@ -11,6 +11,7 @@ import * as schema from '../db/schema';
 import { type Env, type MasterKey, type Settings, settingsOf } from '../env';
 import type { Pulse } from '../gate/request/call';
 import {
+  ANOTHER_DEPLOYMENT_KEY,
   DATABASE_LOST,
   DEPLOYMENT_KEY_MISSING,
   markOf,
@@ -262,7 +263,7 @@ function keyChecks(
       'organisations',
       known.size === 0 && !isOther,
       isOther
-        ? 'The deployment key is that of another vault, so every credential is refused: the database, or its row of deployment_keys, was exchanged. Put the right one back: see "A missing deployment key" in docs/operations/keys.md. If another vault was restored on purpose, run npm run restore -- --adopt --reason TEXT.'
+        ? ANOTHER_DEPLOYMENT_KEY
         : `${isAll ? 'No key of an organisation opens' : `The keys of ${many(known.size)} do not open`}: requests of ${isAll ? 'every organisation' : 'these'} are refused. The log names them (org_key_does_not_open). Restore org_keys, or the original MASTER_KEYS.`,
       isAll || isOther,
     ),

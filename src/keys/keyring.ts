@@ -4,7 +4,7 @@
 import { asc, eq, gt, sql } from 'drizzle-orm';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 import { randomBytes, utf8 } from '../crypto/bytes';
-import { hkdf, hmacHex } from '../crypto/digest';
+import { equal, hkdf, hmacHex } from '../crypto/digest';
 import { decrypt, encrypt, type Purpose } from '../crypto/envelope';
 import { deploymentKeys, orgKeys } from '../db/schema';
 import { unavailable } from '../db/unavailable';
@@ -115,6 +115,9 @@ export const whyClosed = (masters: MasterKey[], { master_id }: Pick<WrappedKey, 
 
 export const DEPLOYMENT_KEY_MISSING =
   'The database contains organisations, but not the deployment key, which verifies their credentials. A new one would invalidate every credential, so none is created. Restore the row of deployment_keys from a backup: see "A missing deployment key" in docs/operations/keys.md.';
+
+export const ANOTHER_DEPLOYMENT_KEY =
+  'The deployment key is that of another vault, so every credential is refused: the database, or its row of deployment_keys, was exchanged. Put the right one back: see "A missing deployment key" in docs/operations/keys.md. If another vault was restored on purpose, run npm run restore -- --adopt --reason TEXT.';
 
 export const ORG_KEY_MISSING =
   'The key of this organisation is missing from the database, so none of its data can be decrypted. Put its row of org_keys back from a backup: see "A missing deployment key" in docs/operations/keys.md.';
@@ -270,6 +273,24 @@ function createKeyring(where: Where, masters: MasterKey[]): Keyring {
     return stored ?? keyMissing();
   };
 
+  /**
+   * Refuses unless the stored deployment key is the one that this isolate knows: what it creates would not
+   * outlive it.
+   */
+  const requireDeployment = async (): Promise<void> => {
+    const [stored] = await keyRows(orm, '');
+    // safety: no-org-without-deployment-key
+    if (!stored) keyMissing();
+    const { digest } = deriveDeployment(unwrap(masters, 'deployment key', 'deployment', stored));
+    // safety: no-org-under-another-deployment-key
+    if (!held.deployment || !equal(digest, held.deployment.digest)) {
+      console.error(
+        JSON.stringify({ level: 'error', event: 'wrapped_key_does_not_open', owner: 'deployment' }),
+      );
+      throw new ApiError(refuse('MISCONFIGURED', { message: ANOTHER_DEPLOYMENT_KEY }));
+    }
+  };
+
   return {
     async deployment(org = '') {
       if (held.deployment) return held.deployment;
@@ -297,6 +318,7 @@ function createKeyring(where: Where, masters: MasterKey[]): Keyring {
       return hold(id, unwrap(masters, 'org key', id, row));
     },
     async create(id) {
+      await requireDeployment();
       const [current] = masters as [MasterKey];
       // safety: org-key-under-known-master
       if (!held.masters.has(current)) await requireKnown(orm, masters);

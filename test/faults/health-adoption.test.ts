@@ -74,6 +74,18 @@ describe('health: a database that awaits adoption', () => {
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
+  it('is degraded while D1 refuses a change, though no instance of the gate remembers it', async () => {
+    const o = await newOrg();
+    await db.prepare('create trigger t before insert on secrets begin select raise(ignore); end').run();
+    await newSecret(o);
+    await evict(o);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['adoption']]);
+    await db.prepare('drop trigger t').run();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
   it('tells at once of rows that an adoption leaves, such as a stored value that is missing', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);

@@ -322,6 +322,39 @@ describe('deployment key: missing from a vault that has organisations', () => {
     },
   );
 
+  it.each([
+    ['is lost', 'delete from deployment_keys', 'not the deployment key'],
+    ['does not open', "update deployment_keys set key_sealed = 'altered'", 'does not decrypt'],
+    ['is that of another vault', '', 'of another vault'],
+  ])(
+    'no organisation is made by an isolate that knows the key, once its row %s',
+    async (_what, damage, why) => {
+      await newOrg();
+      const row = (await wraps()).find(({ owner }) => owner === 'deployment');
+      const master = { id: 'k1', key: new Uint8Array(32).fill(7) };
+      const other = wrap(
+        [master],
+        'deployment key',
+        'deployment',
+        crypto.getRandomValues(new Uint8Array(32)),
+      );
+      await (damage
+        ? db.prepare(damage)
+        : db.prepare('update deployment_keys set key_sealed = ?').bind(other.key_sealed)
+      ).run();
+      const logged = vi.spyOn(console, 'error').mockReturnValue();
+      expect(refusalOf(await found())).toEqual([503, 'MISCONFIGURED', expect.stringContaining(why)]);
+      expect(logged).toHaveBeenCalled();
+      vi.restoreAllMocks();
+      expect((await db.prepare('select id from orgs').all()).results).toHaveLength(1);
+      await db
+        .prepare('insert or replace into deployment_keys values (?, ?, ?, 1)')
+        .bind('deployment', row?.master_id, row?.key_sealed)
+        .run();
+      expect((await found()).status).toBe(201);
+    },
+  );
+
   it('is made once in an empty vault, by the first of many requests', async () => {
     const answers = await Promise.all([found(), found(), found()]);
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);

@@ -115,12 +115,14 @@ export class Context {
   /** The vault's origin. */
   get origin(): string {
     const url = this.setting('url');
-    if (!url)
-      throw usage(
+    if (url) return url.value;
+    throw (
+      this.unknownProfile() ??
+      usage(
         'No vault address is set.',
         'Sign in with svc login --url https://vault.example.com, or set SVC_URL',
-      );
-    return url.value;
+      )
+    );
   }
 
   /** The identity to use; undefined if the user is not signed in. */
@@ -160,6 +162,34 @@ export class Context {
       );
   }
 
+  /** That there is no credential. */
+  notSignedIn(): CliError {
+    return (
+      this.unknownProfile() ??
+      new CliError(`You are not signed in to ${this.origin}.`, {
+        exit: 'signedOut',
+        code: 'NOT_SIGNED_IN',
+        next: 'Sign in: svc login. In CI, set SVC_TOKEN or SVC_TRUST_ID',
+      })
+    );
+  }
+
+  /** That the user does not have the profile that `.svc.json` names. */
+  private unknownProfile(): CliError | undefined {
+    const named = this.givenProfile ? undefined : this.project?.profile;
+    const known = Object.keys(readProfiles(this.configDir)).sort();
+    if (!named || known.includes(named)) return undefined;
+    const others = known.length ? `You have ${known.map(clean).join(', ')}` : 'You have none yet';
+    return new CliError(
+      `${clean(this.project?.file ?? '')} names the profile ${named}, which you do not have.`,
+      {
+        exit: 'signedOut',
+        code: 'UNKNOWN_PROFILE',
+        next: `${others}. Choose one with --profile, or sign in: svc login --profile ${named}`,
+      },
+    );
+  }
+
   /** The signed-in client, and the organisation. */
   vault(): Promise<OpenVault> {
     this.opened ??= this.open();
@@ -174,12 +204,7 @@ export class Context {
   private async open(): Promise<OpenVault> {
     const url = this.origin;
     const identity = this.identity();
-    if (!identity)
-      throw new CliError(`You are not signed in to ${url}.`, {
-        exit: 'signedOut',
-        code: 'NOT_SIGNED_IN',
-        next: 'Sign in: svc login. In CI, set SVC_TOKEN or SVC_TRUST_ID',
-      });
+    if (!identity) throw this.notSignedIn();
     const [{ createVault: create }, { checkingAnswers }] = await Promise.all([
       import('@secrets-vault/client'),
       import('./requests/answers.ts'),

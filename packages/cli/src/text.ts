@@ -7,7 +7,7 @@
  * shape included: names, user agents and messages may contain them.
  */
 const UNSAFE =
-  /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u3164|\uffa0|[\u{e0100}-\u{e01ef}]/gu;
+  /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u2800|\u3164|\uffa0|[\u{e0100}-\u{e01ef}]/gu;
 
 const escaped = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
 

@@ -45,7 +45,10 @@ async function trustFor(
     // A caller that may not see trusts can name one.
     const { data } = await vault.api
       .GET('/orgs/{org_id}/trusts/{id}', { params })
-      .catch(() => ({ data: { id } }));
+      .catch((error: { status?: number }) => {
+        if (error.status !== 403 && error.status !== 404) throw error;
+        return { data: { id } };
+      });
     return data;
   }
   const trusts = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {

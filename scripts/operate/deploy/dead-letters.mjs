@@ -135,10 +135,12 @@ async function letPull(call, name, id) {
 async function pullAll(call, id) {
   const letters = [];
   for (;;) {
-    const { messages } = await call('POST', `/${id}/messages/pull`, {
+    const pulled = await call('POST', `/${id}/messages/pull`, {
       batch_size: BATCH,
       visibility_timeout_ms: LEASED,
     });
+    // The API may leave out what is empty.
+    const messages = pulled?.messages ?? [];
     if (messages.length === 0) return letters;
     letters.push(...messages.map((message) => ({ ...message, body: bodyOf(message.body) })));
   }

@@ -20,6 +20,10 @@ export const mutants = [
   },
   ...checks({
     'rewrap-under-known-master': 'faults/key-rotation: wraps nothing: the right key still opens everything',
+    'no-org-without-deployment-key':
+      'faults/key-rotation: no organisation is made by an isolate that knows the key, once its row',
+    'no-org-under-another-deployment-key':
+      'faults/key-rotation: no organisation is made by an isolate that knows the key, once its row',
     'org-key-under-known-master':
       'faults/key-rotation: makes no organisation, whose key the right one would not open',
   }),

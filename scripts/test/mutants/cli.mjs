@@ -33,6 +33,8 @@ export const mutants = [
       'packages/cli/commands/login: device login: svc polls while the code is pending, slows down when asked, and opens only pages of the vault',
     'cli-bootstrap-address':
       'packages/cli/commands/org: organisation: the token is not sent to an address from a repository or a profile',
+    'cli-keychain-quote':
+      'packages/cli/commands/login: keychain: an error about what it holds does not quote it',
     'cli-org-overwrite':
       'packages/cli/commands/org: organisation: a stored key is replaced only after confirmation',
     'cli-device-private-key':
@@ -94,6 +96,10 @@ export const mutants = [
     'cli-pasted-lines':
       'packages/cli/terminal/terminal: prompt: a paste of several lines is refused, and does not reach the shell',
     'cli-if-match': 'packages/cli/requests/seen: a team that a colleague renamed is not deleted',
+    'cli-set-unread':
+      'packages/cli/requests/seen: if-match: a secret in production that could not be looked up',
+    'cli-if-match-unread':
+      'packages/cli/requests/seen: if-match: what could not be read, because of a rate limit',
     'cli-promote-tag':
       'packages/cli/requests/hostile-vault: promote: a dry run without an ETag is followed by no promotion',
     'cli-if-match-large': 'packages/cli/requests/seen: an incident whose report is too large to compare',

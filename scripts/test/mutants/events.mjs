@@ -146,7 +146,7 @@ export const mutants = [
   {
     name: 'the row of a connection is not checked',
     tag: 'credentials-row-mac',
-    change: { from: ' && equal(row.mac, macOf(keys.row, kind, row))', to: '' },
+    change: { from: ' || !equal(row.mac, macOf(keys.row, kind, row))', to: '' },
     notice:
       'api/integrations/integrations: integration: altered data is neither decrypted nor sent, and is reported',
   },

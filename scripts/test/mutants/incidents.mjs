@@ -148,7 +148,14 @@ export const mutants = [
   {
     name: 'a report names log streams, domains and connections to callers that may not list them',
     tag: 'report-set-up-as-listed',
+    change: { from: 'whole(call) === null', to: 'true' },
     notice: 'api/incidents/set-up: contain: what the caller may not list has no name',
+  },
+  {
+    name: 'reports and incidents name upstreams to callers that may not see them',
+    tag: 'report-upstreams-as-listed',
+    change: { from: 'isVisible(caller, row)', to: 'true' },
+    notice: 'api/incidents/connections: contain: names upstreams only to callers that may see them',
   },
   {
     name: 'a report tells the environment of secrets that the caller may not list',

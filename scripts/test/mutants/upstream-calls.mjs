@@ -17,6 +17,8 @@ export const mutants = [
     'use-short-value': `${PLACE} placing: short values are refused, guessable ones unless auth says so`,
     'use-guessable-value': `${PLACE} placing: short values are refused, guessable ones unless auth says so`,
     'use-no-line-breaks': `${PLACE} placing: a value with a line feed in it is refused in a header`,
+    'use-header-bounded':
+      'unit/upstreams/credential: credential: an Authorization header longer than any that SDKs send identifies nobody',
     'use-one-credential': 'unit/upstreams/credential: credential: several are refused',
     'use-request-bytes': `${FORWARD} bounds: an upload past its bound is refused, and is not sent to its end`,
     'use-response-bytes': `${FORWARD} bounds: an answer past its bound is broken off`,

@@ -30,7 +30,14 @@ export const mutants = [
     'use-under-way-recorded-at-reset': `${USE} audit: a call under way has its entry before its gate is given up`,
     'placed-by-readers': `${UPSTREAMS} permission: bringing a secret under a name that an upstream places needs secrets:read`,
     'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,
+    'exposure-follows-upstreams': `${USE} exposure: what anybody used through an upstream that it made or changed is to be rotated`,
   }),
+  {
+    name: 'the digest of a held call confirms a guess at its body',
+    tag: 'approval-of-use-keyed',
+    change: { from: 'keys.digest', to: "''" },
+    notice: 'api/upstreams/use-route: the digest of a call is keyed, so it confirms no guess at the body',
+  },
   {
     name: 'the approval of a GET opens a WebSocket',
     tag: 'approved-get-opens-no-websocket',
@@ -124,13 +131,13 @@ export const mutants = [
   {
     name: 'a root makes any number of calls at a time',
     tag: 'uses-at-a-time-bounded',
-    change: { from: "count('until > ?', now) >= MOST_CALLS.once ||", to: 'now < 0 &&' },
+    change: { from: 'own >= MOST_CALLS.rootOnce', to: 'false' },
     notice: `${USE} rate limit: one root has 25 calls at a time, and a place is free once a call has ended`,
   },
   {
     name: 'an organisation makes any number of calls a minute',
     tag: 'uses-a-minute-bounded',
-    change: { from: "wait(now, MOST_CALLS.minute, '1')", to: '0' },
+    change: { from: 'waitOf(recent, MOST_CALLS.minute, now)', to: '0' },
     notice: `${USE} rate limit: an organisation and a root have their calls a minute`,
   },
   {

@@ -6,7 +6,11 @@ import { checks } from './checks.mjs';
 export const mutants = [
   ...checks({
     'wrapping-refused': 'api/vault/tokens: an unsupported path has no handler',
+    'vault-namespace-bounded':
+      'api/vault/tokens: base path and namespace must name the organisation of the token',
     'vault-other-org': 'api/vault/tokens: base path and namespace must name the organisation of the token',
+    'event-pattern-bounded':
+      'api/vault/events: a pattern of types has five wildcards at most, so that comparing takes few steps',
     'vault-dot-segments': 'unit/compat/vault: a segment . or .. is refused, however it is spelled',
     'cas-version': 'api/vault/kv: 0 creates only, another number must be the current version',
     'secret-keeps-its-type':

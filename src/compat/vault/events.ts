@@ -1,6 +1,7 @@
 // `sys/events/subscribe/…`: changes of secrets over a WebSocket, as Vault Secrets Operator takes them for
 // instant updates. It is the event stream of the API (domains/events/stream.ts); only the messages are
 // translated here. Invariant: a message names no secret that the stream would not show to its caller.
+import { isPattern, matches } from '../../auth/globs';
 import { forms } from '../../db/names';
 import type { EventsPart } from '../../domains/events/gate/operations';
 import { socketOf } from '../../domains/events/stream';
@@ -20,14 +21,14 @@ const OPERATIONS: Partial<Record<EventType, string>> = {
 };
 const TYPES = Object.keys(OPERATIONS) as EventType[];
 
-/** A pattern of event types, such as `kv*`: each `*` stands for any text. */
-const patternOf = (pattern: string): RegExp =>
-  new RegExp(
-    `^${pattern
-      .split('*')
-      .map((part) => part.replace(/[^\w/-]/g, '\\$&'))
-      .join('.*')}$`,
-  );
+/** A pattern of event types, such as `kv*`: each `*` stands for any text. Throws what is wrong with it. */
+function patternOf(pattern: string): string {
+  // To Vault, `?` is no wildcard.
+  // safety: event-pattern-bounded
+  if (!isPattern(pattern) || pattern.includes('?'))
+    throw sentence('an event type has at most 256 characters of a-z, A-Z, 0-9, _ . / -, and five *');
+  return pattern;
+}
 
 interface Changed {
   name: string;
@@ -93,7 +94,7 @@ export const subscribe = becomes(
       const namespace = forms.org(params.org_id ?? '') ? `${params.org_id}/` : '';
       return socketOf(context, part, TYPES, (event) =>
         messagesOf(event, namespace, context.base).filter((message) =>
-          pattern.test((message as { data: { event_type: string } }).data.event_type),
+          matches(pattern, (message as { data: { event_type: string } }).data.event_type),
         ),
       );
     },

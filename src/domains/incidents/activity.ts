@@ -1,6 +1,6 @@
 // What a contained credential and its descendants did, from the audit log, and what was sent through
-// connections that they created or changed. Invariant: requests without effect (a refusal, a replay, a 304)
-// do not count.
+// connections and upstreams that they created or changed. Invariant: requests without effect (a refusal, a
+// replay, a 304) do not count.
 import type { CredentialKind } from '../../db/credential-kinds';
 import { credentialKindOf, idStart } from '../../db/ids';
 import { DAY, REMEMBERED } from '../../db/rows';
@@ -39,6 +39,9 @@ const CHANGING = [
 const SEVERAL = ['integration.import', 'secret.promote', 'secret.write_folder', 'secret.delete_folder'];
 /** What a sync sends has an entry with the connection in `sent`. */
 const SENDING = 'integration.sync_run';
+/** A call of an upstream, the audit entry's resource. */
+const USING = 'secret.use';
+const PLACING = ['upstream.create', 'upstream.update'] as const;
 /** Actions whose entries record changes of secrets. */
 export const TELLING = [...CHANGING, ...SEVERAL];
 /**
@@ -142,7 +145,7 @@ export interface Configured extends Started {
 /** An upstream that one of them created or changed, and how first. */
 export interface MadeUpstream extends Started {
   name: string | null;
-  action: 'upstream.create' | 'upstream.update';
+  action: (typeof PLACING)[number];
 }
 
 /** A log stream, a domain or a connection to an identity provider that one of them created or changed. */
@@ -174,6 +177,8 @@ function newSetUp() {
 
 const isConfiguring = (action: string): action is Configured['action'] =>
   (configuring as readonly string[]).includes(action);
+const isPlacing = (action: string): action is MadeUpstream['action'] =>
+  (PLACING as readonly string[]).includes(action);
 
 /** Keeps the first item of each id, of the newest ones. */
 function noteFirst<T extends Started>(items: Map<string, T>, one: T) {
@@ -184,21 +189,34 @@ function noteFirst<T extends Started>(items: Map<string, T>, one: T) {
   if (items.size > MOST_CONNECTIONS) items.delete(items.keys().next().value as string);
 }
 
-/** What others, or automatic syncs, send through connections that one of them created or changed. */
-function newSending() {
+/** What others, or automatic syncs, send through connections and upstreams that one of them changed. */
+function newSending({ revoked_at, expires_at }: CredentialSummary) {
+  const end = revoked_at ?? expires_at ?? Number.POSITIVE_INFINITY;
   const through = new Map<string, Started>();
+  const upstreams = new Map<string, Started>();
   const actions = new Set<string>();
   return {
     /** Empty until there is such a connection. */
     actions,
     note({ action, resource }: Entry, time: number) {
-      if (!isConfiguring(action) || resource === null) return;
-      noteFirst(through, { id: resource, time });
-      actions.add(SENDING);
+      if (resource === null) return;
+      if (isConfiguring(action)) {
+        noteFirst(through, { id: resource, time });
+        actions.add(SENDING);
+      } else if (isPlacing(action)) {
+        noteFirst(upstreams, { id: resource, time });
+        actions.add(USING).add('upstream.update');
+      }
+    },
+    /** An upstream that somebody else changes after the credential has ended sends where they say. */
+    noteOther(entry: Entry, time: number) {
+      if (entry.action === 'upstream.update' && isDone(entry) && time >= end)
+        upstreams.delete(entry.resource ?? '');
     },
     // safety: exposure-follows-connections
     isThrough: (entry: Entry) =>
       entry.action === SENDING && isDone(entry) && through.has(entry.sent?.integration_id ?? ''),
+    isPlaced: ({ action, resource }: Entry) => action === USING && upstreams.has(resource ?? ''),
   };
 }
 
@@ -207,6 +225,23 @@ export function noteRead(read: Map<string, Seen>, one: Seen) {
   const key = `${one.secret}.${one.version}`;
   const known = read.get(key);
   if (!known || one.time < known.time) read.set(key, one);
+}
+
+/** The secrets that calls of upstreams placed. The values left, whatever the upstreams answered. */
+function newUses() {
+  const all = { used: new Map<string, Seen>(), placed: new Map<string, Seen>() };
+  return {
+    all,
+    /** @param isPlaced whether one of the credentials made or changed the upstream */
+    note({ use }: Entry, time: number, isPlaced: boolean) {
+      for (const { id, version } of use?.secrets ?? []) {
+        noteRead(all.used, { secret: id, version, time });
+        // They chose where the value went, so they may have seen it.
+        // safety: exposure-follows-upstreams
+        if (isPlaced) noteRead(all.placed, { secret: id, version, time });
+      }
+    },
+  };
 }
 
 /**
@@ -223,14 +258,14 @@ export async function activityOf(
   const { root } = descent;
   const tracked = tracker(descent);
   const read = new Map<string, Seen>();
-  const used = new Map<string, Seen>();
+  const uses = newUses();
   const upstreams = new Map<string, MadeUpstream>();
   const written: Written[] = [];
   const shared: Given[] = [];
   const connections = new Map<string, Configured>();
   const syncs = new Map<string, Started>();
   const setUp = newSetUp();
-  const sending = newSending();
+  const sending = newSending(root);
   const bulks = new Map<string, Bulk>();
   const lists: Lists = { patterns: new Map(), withheld: new Map(), ids: 0 };
   // Items created before the period may have acted in it. Those that ended long ago are known only from the
@@ -247,15 +282,15 @@ export async function activityOf(
       noteLists(lists, entry);
       const { action, resource, version } = entry;
       const time = timeOf(entry);
+      const isPlaced = sending.isPlaced(entry);
+      // safety: exposure-counts-uses
+      if (time >= from && (isPlaced || tracked.isBy(entry))) uses.note(entry, time, isPlaced);
       if (!tracked.isBy(entry)) {
+        sending.noteOther(entry, time);
         if (time >= from && version !== null && sending.isThrough(entry))
           noteBulks(bulks, entry, lists, time);
         continue;
       }
-      // The value left whatever the upstream answered.
-      // safety: exposure-counts-uses
-      if (time >= from && action === 'secret.use')
-        for (const { id, version } of entry.use?.secrets ?? []) noteRead(used, { secret: id, version, time });
       if (!isDone(entry) || resource === null) continue;
       tracked.noteCreated(entry, time);
       sending.note(entry, time);
@@ -264,7 +299,7 @@ export async function activityOf(
       // safety: exposure-follows-links
       if (isShare && version !== null) tracked.follow(entry.share as string);
       if (time < from) continue;
-      if (action === 'upstream.create' || action === 'upstream.update')
+      if (isPlacing(action))
         noteFirst(upstreams, { id: resource, name: entry.resource_name ?? null, action, time });
       setUp.note(entry, resource, time);
       if (isConfiguring(action)) noteFirst(connections, { id: resource, action, time });
@@ -279,7 +314,7 @@ export async function activityOf(
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
-  const through = { used, upstreams: [...upstreams.values()] };
+  const through = { ...uses.all, upstreams: [...upstreams.values()] };
   const items = {
     ...through,
     written,

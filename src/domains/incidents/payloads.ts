@@ -23,7 +23,7 @@ export type Part =
   | { part: 'secrets'; environments: string[]; after: string }
   | { part: 'named'; ids: string[] }
   | { part: 'connections'; connections: string[]; syncs: string[] }
-  | { part: 'set_up'; kind: SetUp; ids: string[] }
+  | { part: 'set_up'; kind: SetUp | 'upstreams'; ids: string[] }
   | { part: 'due'; ids: string[] };
 
 /** What is known about a credential. `alive`: it can be used now, as far as the gate knows it. */
@@ -96,7 +96,7 @@ export interface NamedSecret {
   isBarred?: boolean;
 }
 
-/** Log streams, domains or connections to identity providers that the caller may list. */
+/** Upstreams, log streams, domains or connections to identity providers that the caller may list. */
 export type SetUpPart = { id: string; name: string }[];
 
 /** Connections and syncs that are there and that the caller may see. */

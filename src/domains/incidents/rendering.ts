@@ -20,7 +20,7 @@ type Names = ReadonlyMap<string, NamedSecret>;
 interface Known {
   connections: Map<string, ConnectionsPart['connections'][number]>;
   syncs: Map<string, ConnectionsPart['syncs'][number]>;
-  /** Names of what was set up. */
+  /** Names of upstreams, and of what was set up. */
   setUp: Map<string, string>;
 }
 type Timeline = z.infer<typeof wire.IncidentReport>['timeline'];
@@ -46,11 +46,12 @@ export const namesIn = (
 
 /** What is known about all connections and syncs in a report. */
 export async function connectionsIn(
-  { connections, syncs, setUp }: ExposureReport,
+  { connections, syncs, setUp, upstreams }: ExposureReport,
   parts: Parts,
 ): Promise<Known> {
   const known: Known = { connections: new Map(), syncs: new Map(), setUp: new Map() };
-  for (const [kind, made] of Object.entries(setUp) as [SetUp, MadeResource[]][])
+  const kinds = Object.entries({ ...setUp, upstreams }) as [SetUp | 'upstreams', { id: string }[]][];
+  for (const [kind, made] of kinds)
     for (let at = 0; at < made.length; at += AT_ONCE) {
       const ids = made.slice(at, at + AT_ONCE).map(({ id }) => id);
       const part = await parts<SetUpPart>({ part: 'set_up', kind, ids });
@@ -94,7 +95,12 @@ export function reportOut(report: ExposureReport, names: Names, known: Known) {
     revoked: report.revoked.map(shown),
     read: report.read.map(access),
     used: report.used.map(access),
-    upstreams: report.upstreams.map(({ id, name, action, time }) => ({ id, name, action, time: iso(time) })),
+    upstreams: report.upstreams.map(({ id, name, action, time }) => ({
+      id,
+      name: known.setUp.has(id) ? name : null,
+      action,
+      time: iso(time),
+    })),
     written: report.written.map((one) => ({ ...access(one), action: one.action })),
     shared: report.shared.map(({ secret, version, time }) => ({
       ...nameIn(names, secret),
@@ -125,7 +131,7 @@ export function reportOut(report: ExposureReport, names: Names, known: Known) {
   };
 }
 
-/** What was read or written, and which of it has a new value. */
+/** What was exposed, and which of it has a new value. */
 function rotationOut(report: ExposureReport, names: Names, replaced: ReadonlyMap<string, Replaced>) {
   const secrets = [...seenBy(report)].flatMap(([secret, version]) => {
     const now = names.get(secret);

@@ -51,8 +51,10 @@ export interface ExposureReport {
   credential: CredentialSummary;
   revoked: CredentialSummary[];
   read: Seen[];
-  /** Used through upstreams: they did not see the values. */
+  /** Used by them through upstreams, and by anybody through upstreams that they made or changed. */
   used: Seen[];
+  /** Those of `used` that went through upstreams that they made or changed: they may have seen the values. */
+  placed: Seen[];
   upstreams: MadeUpstream[];
   written: Written[];
   shared: Given[];
@@ -130,6 +132,7 @@ export async function reportOf(
     revoked: revoked.slice(0, MOST_LISTED),
     read: [...read.values()].sort(byTime),
     used: [...activity.used.values()].sort(byTime),
+    placed: [...activity.placed.values()],
     upstreams: activity.upstreams,
     written: activity.written,
     shared: activity.shared,

@@ -1,7 +1,7 @@
-// New values for secrets that a contained credential read or wrote: generated if the current value was
-// generated here, otherwise reported as due. Each is an ordinary rotation by the caller. Invariants: a secret
-// rotated since the containment began is not rotated again; a value that this service did not generate is
-// never replaced.
+// New values for secrets that a contained credential read, wrote or had sent somewhere: generated if the
+// current value was generated here, otherwise reported as due. Each is an ordinary rotation by the caller.
+// Invariants: a secret rotated since the containment began is not rotated again; a value that this service
+// did not generate is never replaced.
 
 import { canGenerate, generate } from '../../crypto/generate';
 import { ApiError, statusOf } from '../../errors';
@@ -26,10 +26,10 @@ interface Rotation {
 const isReplaceable = ({ isActive, generated, type, isBarred = false }: NamedSecret) =>
   isActive && generated && canGenerate(type) && !isBarred;
 
-/** The newest version of each secret that was read or written. */
-export function seenBy({ read, written }: ExposureReport): Map<string, number> {
+/** The newest version of each secret that was read, written, or sent where the credential said. */
+export function seenBy({ read, placed, written }: ExposureReport): Map<string, number> {
   const seen = new Map<string, number>();
-  for (const { secret, version } of [...read, ...written])
+  for (const { secret, version } of [...read, ...placed, ...written])
     seen.set(secret, Math.max(version, seen.get(secret) ?? 0));
   return seen;
 }

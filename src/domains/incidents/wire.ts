@@ -196,7 +196,7 @@ export const ContainIn = z
     }),
     rotate: z.enum(['generated']).optional().openapi({
       description:
-        'Rotates the secrets that were read or written, if this service generated their current values.',
+        'Rotates the secrets that were read, written, or used through an upstream that the credential made or changed, if this service generated their current values.',
     }),
     dry_run: z
       .boolean()
@@ -264,7 +264,7 @@ const report = {
   }),
   used: z.array(Deed).openapi({
     description:
-      'Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use.',
+      'Each version of each secret that one of them used through an upstream, or anybody through an upstream that one of them created or changed, with the time of the first use.',
   }),
   upstreams: z
     .array(
@@ -410,7 +410,7 @@ export const IncidentPatch = z
   .openapi('IncidentPatch');
 
 const RotationItem = SecretName.extend({
-  version: z.int().openapi({ description: 'The newest version that one of the credentials read or wrote.' }),
+  version: z.int().openapi({ description: 'The newest version that was exposed.' }),
   current_version: z.int(),
   status: z
     .enum(['due', 'rotated'])
@@ -429,7 +429,7 @@ export const IncidentReport = z
       .optional()
       .openapi({
         description:
-          'Of a containment: the secrets that they read or wrote and that still exist, those that are due first.',
+          'Of a containment: the secrets that rotate covers and that still exist, those that are due first.',
       }),
     recent: Recent.optional().openapi({
       description:

@@ -12,7 +12,7 @@ import { type Context, keysOf } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { by, route } from '../../http/route';
 import { type Config, checked, merged, partsOf } from './config';
-import { decryptConfig, encryptCredentials } from './encryption';
+import { changeableConfig, decryptConfig, encryptCredentials } from './encryption';
 import type { Made } from './gate/operations';
 import { defaultEvents } from './kinds';
 import { send } from './send';
@@ -35,7 +35,7 @@ const eventsOf = (events: '*' | string[]): string[] | null => (events === '*' ? 
 
 /** The next config of a row, validated as a whole. */
 function changed(context: Context, row: IntegrationRow, given: Config): Made {
-  const before = decryptConfig(keysOf(context), context.org, row);
+  const before = changeableConfig(keysOf(context), context.org, row);
   return {
     revision: row.revision,
     ...stored(context, row.id, row.platform, merged(row.platform, before, given)),

@@ -17,11 +17,17 @@ function halfOf(encoded: string): string | null {
   return tokens.length === 1 ? (tokens[0] as string) : null;
 }
 
+/** The most characters of an Authorization header: Basic credentials have 4,096. */
+const MOST_HEADER = 8192;
+
 /** What an Authorization header brings, as a bearer token; as it is where nothing else fits. */
 function ofAuthorization(value: string): string {
+  // Nobody is known yet, and what the header says is compared with several forms.
+  // safety: use-header-bounded
+  if (value.length > MOST_HEADER) return '';
   const [, basic] = /^Basic +([A-Za-z0-9+/=]{1,4096}) *$/i.exec(value) ?? [];
   const [, token] = /^token +([\x21-\x7e]{1,1024}) *$/i.exec(value) ?? [];
-  const [, keyId] = /^AWS4-HMAC-SHA256\s+(?:.*,\s*)?Credential=([^/,\s]{1,256})\//.exec(value) ?? [];
+  const [, keyId] = /^AWS4-HMAC-SHA256\s(?:.*[\s,])?Credential=([^/,\s]{1,256})\//.exec(value) ?? [];
   if (keyId !== undefined) return isOurs(keyId) ? `Bearer ${keyId}` : '';
   if (basic !== undefined) return `Bearer ${halfOf(basic) ?? ''}`;
   return token === undefined ? value : `Bearer ${token}`;

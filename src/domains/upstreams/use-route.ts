@@ -4,7 +4,7 @@
 
 import { fullNeed } from '../../auth/actions';
 import { tuple } from '../../crypto/bytes';
-import { sha256 } from '../../crypto/digest';
+import { hmacHex } from '../../crypto/digest';
 import { idBytes, newId } from '../../db/ids';
 import { forms } from '../../db/names';
 import { ApiError, invalid, type Refusal, refuse } from '../../errors';
@@ -115,7 +115,7 @@ interface Judged {
 
 /** The body of a held call, and the gate's second answer. */
 async function asHeld(use: Use, ask: Ask): Promise<Judged> {
-  const { incoming, call, path } = use;
+  const { incoming, call, path, keys } = use;
   const { env, trace, defer, request, headers } = incoming;
   const body = await wholeOf(request.body as ReadableStream<Uint8Array> | null);
   const at = path.origin ?? '';
@@ -125,7 +125,9 @@ async function asHeld(use: Use, ask: Ask): Promise<Judged> {
     id: headers.approval_id === null || forms.approval(headers.approval_id) ? headers.approval_id : 'unknown',
     method,
     path: `${at || `${API}/orgs/${path.org}/use/${path.upstream}`}${path.rest}${path.query}`,
-    digest: sha256(tuple('use', path.upstream, digest ?? '')),
+    // Whoever may list approvals sees it, but not the body.
+    // safety: approval-of-use-keyed
+    digest: hmacHex(keys.digest, tuple('use', path.upstream, digest ?? '')),
     isFound: true as const,
   };
   const finding =
@@ -199,7 +201,8 @@ function toldOf(use: Use, ask: Ask, { intent }: Begun): Told {
         input: { intent, ...input },
         request: { ...facts, id: newId('req') },
       },
-      { ...trace },
+      // What asks whether the call may go on waits in the gate, and is no part of the time of a call.
+      operation === 'use.alive' ? { ...trace } : trace,
       operation !== 'use.alive',
       defer,
     );

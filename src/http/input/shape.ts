@@ -29,14 +29,13 @@ export function shapeOf(body: unknown): Detail | null {
   for (let next = open.pop(); next; next = open.pop()) {
     const { value, path } = next;
     if (typeof value !== 'object' || value === null) continue;
-    const at = path.join('.');
-    if (path.length >= MOST_DEPTH)
-      return { path: at, message: `must not be nested deeper than ${MOST_DEPTH} levels` };
+    // A place is named only for what is wrong: each name in it may be as long as the body.
+    const wrong = (message: string) => ({ path: path.join('.'), message });
+    if (path.length >= MOST_DEPTH) return wrong(`must not be nested deeper than ${MOST_DEPTH} levels`);
     const isArray = Array.isArray(value);
     const size = isArray ? value.length : Object.keys(value).length;
     const most = isArray ? MOST_ITEMS : MOST_FIELDS;
-    if (size > most)
-      return { path: at, message: `must have at most ${most} ${isArray ? 'items' : 'fields'}` };
+    if (size > most) return wrong(`must have at most ${most} ${isArray ? 'items' : 'fields'}`);
     values += size;
     if (values > MOST_VALUES)
       return { path: '', message: `must have at most ${MOST_VALUES} values in total` };

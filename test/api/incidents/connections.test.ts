@@ -5,6 +5,7 @@ import { contain, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { circleciConfig, herokuConfig, syncAll, TOKEN, useTargets } from '../../support/integrations/syncs';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { slow } from '../../support/slow';
 import { moveLog } from '../../support/storage/planted';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
@@ -101,6 +102,20 @@ it('contain: shows only the ids of connections and syncs that the caller may not
     environments: ['staging'],
   });
   expect([elsewhere.connections[0].name, elsewhere.syncs[0].platform]).toEqual([null, null]);
+});
+
+it('contain: names upstreams only to callers that may see them', async () => {
+  const o = await newOrg();
+  const key = await newKey(o);
+  const { id, name } = await newUpstream(key.o);
+  const seenBy = async (fields: object) => {
+    const { o: looking } = await newKey(o, { scopes: ['tokens:write', 'upstreams:read'], ...fields });
+    return (await contain(looking, key.id, { dry_run: true })).json.upstreams;
+  };
+  const elsewhere = { environments: ['staging'] };
+  expect([await seenBy({}), await seenBy(elsewhere)]).toMatchObject([[{ id, name }], [{ id, name: null }]]);
+  await o.del(`/upstreams/${id}`);
+  expect([await seenBy({}), await seenBy(elsewhere)]).toMatchObject([[{ id, name }], [{ id, name: null }]]);
 });
 
 slow('contain: connections and syncs since a time, and of the many the newest', async () => {

@@ -15,6 +15,7 @@ import {
 } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, inGate, leaveRows, runTasksLater } from '../../support/gate';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { add, newMember } from '../../support/people';
 import { newSignedIn, signIn } from '../../support/signin/browser';
 import { newDevice, provenBy } from '../../support/signin/device';
@@ -265,6 +266,8 @@ describe('incident: a panic', () => {
   it('keeps what was recent, for those who may list members', async () => {
     const o = await newOrg();
     await newMember(o);
+    await newUpstream(o);
+    await o.post('/domains', { domain: 'acme.example' });
     const { incident_id, ended_at } = (await o.post('/panic', { reason: 'a laptop was stolen' })).json;
     const shown = (await o.get(`/incidents/${incident_id}`)).json;
     expect(shown).toMatchObject({
@@ -281,6 +284,12 @@ describe('incident: a panic', () => {
     );
     const looking = await newKey(o, { scopes: ['tokens:read'] });
     expect((await looking.o.get(`/incidents/${incident_id}`)).json.recent).toBe(undefined);
+    expect([shown.recent.upstreams.length, shown.recent.domains.length]).toEqual([1, 1]);
+    const limited = await newKey(o, { scopes: ['*'], environments: ['staging'] });
+    const listing = await newKey(o, { scopes: ['tokens:read', 'members:read', 'upstreams:read'] });
+    const seenBy = async (by: Caller) => (await by.get(`/incidents/${incident_id}`)).json.recent;
+    expect([(await seenBy(limited.o)).upstreams, (await seenBy(listing.o)).domains]).toEqual([[], []]);
+    expect((await seenBy(listing.o)).upstreams).toEqual(shown.recent.upstreams);
     const again = (await o.post('/panic', { reason: 'once more' })).json.incident_id;
     expect((await incidents(o)).map(({ id }) => id)).toEqual([again, incident_id]);
     expect((await openedIn(o)).map(({ kind }) => kind)).toEqual(['panic', 'panic']);

@@ -686,4 +686,21 @@ describe('integration: secrecy', () => {
       true,
     );
   });
+
+  it('integration: credentials that do not open are replaced by those of a change, and not kept', async () => {
+    const o = await newOrg();
+    const { id } = await made(o, 'slack');
+    await inCore(o, ({ rows, storage }) =>
+      storage.transactionSync(() =>
+        rows.put('integration', {
+          ...(rows.get('integration', id) as IntegrationRow),
+          credentials_sealed: 'altered',
+        }),
+      ),
+    );
+    const lacking = await o.patch(`/integrations/${id}`, { config: {} });
+    expect(codeOf(lacking)).toEqual([400, 'VALIDATION_FAILED']);
+    expect((await o.patch(`/integrations/${id}`, { config: configs.slack })).status).toBe(200);
+    expect((await send(o, { integrationId: id })).status).toBe(200);
+  });
 });

@@ -6,11 +6,12 @@ import { closeSegments, SEGMENT } from '../../../src/gate/archive/segments';
 import type { Entry } from '../../../src/gate/audit/entry';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { contain, newProvider, newSession } from '../../support/credentials';
-import { faults } from '../../support/faults';
+import { faults, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { append } from '../../support/governance/audit';
 import { awsOf, newAwsKey } from '../../support/integrations/aws';
 import { newStream, sendAll, sendFor, useTargets } from '../../support/integrations/log-streams';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { type Cost, counted, type Rows } from '../../support/limits/rows';
 import { exchange, newIssuer, newTrust } from '../../support/signin/issuers';
 import { newIdp, newUser, person } from '../../support/signin/scim';
@@ -120,6 +121,19 @@ const operations: Record<string, (o: Org) => Promise<(n: number) => Promise<Answ
     const idp = await newIdp(o);
     const { userName } = await newUser(idp);
     return () => idp.get(`/Users?filter=${encodeURIComponent(`userName eq "${userName}"`)}`);
+  },
+  'call an upstream': async (o) => {
+    // The answer of the resolver and of the API.
+    const answered = { Status: 0, Answer: [{ type: 1, data: '93.184.215.14' }] };
+    vi.stubGlobal('fetch', async () => Response.json(answered));
+    const { name } = await newUpstream(o);
+    return async () => {
+      const before = faults.gate;
+      const answer = await send('GET', `/api/v1/orgs/${o.id}/use/${name}/v1/x`, { token: o.token });
+      // The last one follows the answer.
+      await until(() => faults.gate === before + 3);
+      return answer;
+    };
   },
   'refuse a token that has ended': async (o) => {
     const { o: ended, id } = await newSession(o);

@@ -1,7 +1,7 @@
 // What any request may hold: parameters, the shape of a body, text, tags, patterns and headers; and what
 // every response bears.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MOST_DEPTH, MOST_FIELDS, MOST_ITEMS, MOST_VALUES, shapeOf } from '../../../src/http/input/shape';
 import { faults } from '../../support/faults';
 import { slow } from '../../support/slow';
@@ -98,6 +98,15 @@ describe('validation: the shape of a body', () => {
     hold(JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`));
   });
 
+  it('names a place only where something is wrong: names of fields are as long as a body', () => {
+    const body = { [`${'k'.repeat(1000)}`]: filled(900, () => [{}]) };
+    const joined = vi.spyOn(Array.prototype, 'join');
+    const found = shapeOf(body);
+    const times = joined.mock.calls.length;
+    joined.mockRestore();
+    expect([found, times]).toEqual([null, 0]);
+  });
+
   slow('is refused over HTTP up to the largest body that is read, with one small response', async () => {
     const o = await newOrg();
     const large = (fields: object) => JSON.stringify(secret(fields)).slice(0, 1_048_576);
@@ -152,8 +161,11 @@ describe('validation: text', () => {
     '\ue000',
     '\ud800',
     '\u034f',
+    '\u115f',
     '\u1160',
+    '\u2800',
     '\u3164',
+    '\uffa0',
   ];
 
   slow('for people has no control, format, bidi or line-separator character', async () => {
@@ -189,6 +201,7 @@ describe('validation: text', () => {
       'a\u202eb',
       'a\u200bb',
       'a\u3164b',
+      'a\u2800b',
       'x'.repeat(257),
       'é'.repeat(257),
       'x'.repeat(8000),

@@ -1,8 +1,12 @@
 // Calls of upstreams over HTTP: what reaches the upstream, what comes back, and who is refused.
 import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { sha256 } from '../../../src/crypto/digest';
+import { tuple } from '../../../src/crypto/bytes';
+import { hmacHex, sha256 } from '../../../src/crypto/digest';
+import { useDigest } from '../../../src/domains/upstreams/call/digest';
 import { newKey, newSession } from '../../support/credentials';
+import { faults, until } from '../../support/faults';
+import { keysOf } from '../../support/gate';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/governance/approvals';
 import { newUpstream } from '../../support/integrations/upstreams';
 import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -61,6 +65,25 @@ describe('calls of upstreams', () => {
     const entries = await entriesOf(o, id);
     expect(entries).toHaveLength(1);
     expect(entries[0]).toMatchObject({ action: 'secret.use', outcome: 'success', status: 200 });
+  });
+
+  it('cost: a call takes three gate calls and no D1, and waits for no other call', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    await use(o, name);
+    let isAnswered = false;
+    answer = async ({ url }) => {
+      if (url.endsWith('/first')) await until(() => isAnswered);
+      return Response.json({ ok: true });
+    };
+    const first = use(o, name, '/v1/first');
+    await until(() => sent.length === 2);
+    Object.assign(faults, { gate: 0, d1: 0 });
+    expect((await use(o, name, '/v1/second')).status).toBe(200);
+    await until(() => faults.gate === 3);
+    expect(faults.d1).toBe(0);
+    isAnswered = true;
+    expect((await first).status).toBe(200);
   });
 
   it('use: an upstream that echoes what it got shows asterisks', async () => {
@@ -297,6 +320,17 @@ describe('calls of upstreams', () => {
       name: 'Body',
       value: 'amount=5',
     });
+  });
+
+  it('approval: the digest of a call is keyed, so it confirms no guess at the body', async () => {
+    const { o, ann, asked } = await newOffice();
+    const { name } = await newUpstream(o);
+    await newApprovalPolicy(o, ['secret.use']);
+    const { id } = approvalIn(await use(asked, name));
+    const call = { method: 'GET', path: '/v1/charges', query: '', headers: [], isWebSocket: false };
+    const parts = tuple('use', name, useDigest({ ...call, body: new Uint8Array() }));
+    const { digest } = await keysOf(o);
+    expect((await ann.o.get(`/approvals/${id}`)).json.request.digest).toBe(hmacHex(digest, parts));
   });
 
   it('approval: a body of up to 4 MiB waits: deciders see both ends, its size and its digest', async () => {

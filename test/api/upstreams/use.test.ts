@@ -5,6 +5,7 @@ import { utf8 } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { actions, routes } from '../../../src/domains';
 import { shownBody } from '../../../src/domains/upstreams/call/shown';
+import { recordLost } from '../../../src/domains/upstreams/gate/use';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { bodies } from '../../support/bodies';
 import { contain, newAgent, newKey } from '../../support/credentials';
@@ -12,6 +13,7 @@ import { faults, until } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/governance/approvals';
 import { begin, newUpstream, tell, upstreamIn } from '../../support/integrations/upstreams';
+import { counted } from '../../support/limits/rows';
 import { signIn } from '../../support/signin/browser';
 import {
   type Answer,
@@ -217,6 +219,43 @@ describe('use: bounds', () => {
       used: [{ secret_id: used.id, version: 1, name: used.name }],
       upstreams: [{ id, name, action: 'upstream.create' }],
     });
+  });
+
+  it('exposure: what anybody used through an upstream that it made or changed is to be rotated', async () => {
+    const o = await newOrg();
+    const changed = await newSecret(o);
+    const made = await newSecret(o);
+    const honest = await newSecret(o);
+    const theirs = await newUpstream(o, {}, changed.name);
+    const other = await newUpstream(o, {}, honest.name);
+    const key = await newKey(o, { scopes: ['secrets:read', 'upstreams:write'] });
+    const evil = { base_url: 'https://evil.example.com' };
+    await key.o.patch(`/upstreams/${theirs.id}`, evil);
+    const own = await newUpstream(key.o, evil, made.name);
+    const use = async (caller: Caller, { name }: { name: string }) => {
+      const intent = await intentOf(caller, name);
+      await answer(o, intent);
+      await tell(o, 'ended', { intent, response_bytes: 7, how: 'complete', isNoted: false });
+    };
+    await use(o, theirs);
+    await use(key.o, own);
+    await use(key.o, other);
+    const due = [{ secret_id: changed.id }, { secret_id: made.id }];
+    const preview = await contain(o, key.id, { rotate: 'generated', dry_run: true });
+    expect(preview.json).toMatchObject({
+      read: [],
+      used: [...due, { secret_id: honest.id }],
+      rotation_due: due,
+    });
+    const { json } = await contain(o, key.id, { rotate: 'generated' });
+    expect(json.rotation_due).toEqual(preview.json.rotation_due);
+    const left = async () => (await o.get(`/incidents/${json.incident_id}`)).json.rotation;
+    expect(await left()).toMatchObject({ total: 2, rotated: 0 });
+    // Once somebody else says where it sends, uses expose nothing: a new value stays new.
+    await o.patch(`/upstreams/${theirs.id}`, { base_url: 'https://api.example.com' });
+    await o.patch(`/secrets/${changed.id}`, { value: 'a-new-value-of-the-key' });
+    await use(o, theirs);
+    expect(await left()).toMatchObject({ total: 2, rotated: 1 });
   });
 
   it('audit: an auditor who is limited to names sees no use of others', async () => {
@@ -460,17 +499,21 @@ describe('use: leases', () => {
 
   it('audit: what the gate is told or asked twice, since a reply was lost, counts once', async () => {
     const o = await newOrg();
-    const { name } = await newUpstream(o, { rate_limit: 1 });
+    const { name } = await newUpstream(o, { rate_limit: 2 });
     const facts = { ip: '203.0.113.7', user_agent: null, reason: null, place: null };
     const request = { id: newId('req'), ...facts };
     const first = await begin(o, name, {}, undefined, { request });
     const second = await begin(o, name, {}, undefined, { request, repeated: true });
     expect(second.data?.intent).toBe(first.data?.intent);
+    expect((await begin(o, name)).code).toBeUndefined();
+    expect((await begin(o, name)).code).toBe('RATE_LIMITED');
+    const third = await begin(o, name, {}, undefined, { request, repeated: true });
+    expect(third.data?.intent).toBe(first.data?.intent);
     const intent = first.data?.intent as string;
     const told = { intent, status: 200, code: null, request_bytes: 1 };
     expect(await tell(o, 'answered', told)).toEqual({ may: true });
     expect(await tell(o, 'answered', told, { repeated: true })).toEqual({ may: true });
-    expect(await entries(o)).toHaveLength(1);
+    expect((await entries(o)).filter(({ status }: { status: number }) => status === 200)).toHaveLength(1);
   });
 });
 
@@ -495,7 +538,7 @@ describe('use: rates', () => {
             "insert into use_intents values (?, 'ups', ?, '{}', '{}', ?, 0, 1)",
             ...[`${root} ${n}`, root, core.now()],
           );
-      });
+      }).then(() => evict(o));
     await plant(o.keyId, 600);
     expect((await begin(o, name)).code).toBe('RATE_LIMITED');
     expect((await begin(other, name)).code).toBeUndefined();
@@ -503,6 +546,22 @@ describe('use: rates', () => {
     expect((await begin(other, name)).code).toBe('RATE_LIMITED');
     later(60_001);
     expect((await begin(o, name)).code).toBeUndefined();
+  });
+
+  it('cost: what a call and the look for lost ones read does not grow with the calls of the last minute', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o, { rate_limit: 1000 });
+    const call = async () => {
+      const intent = await intentOf(o, name);
+      await answer(o, intent);
+      await tell(o, 'ended', { intent, response_bytes: 1, how: 'complete', isNoted: false });
+    };
+    const look = () => inCore(o, (core) => recordLost(core, core.now()));
+    const costs = async () => [(await counted(o, call)).cost.rows, (await counted(o, look)).cost.rows];
+    await call();
+    const few = await costs();
+    for (let n = 0; n < 20; n++) await call();
+    expect(await costs()).toEqual(few);
   });
 
   it('rate limit: one root has 25 calls at a time, and a place is free once a call has ended', async () => {

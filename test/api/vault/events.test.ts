@@ -113,3 +113,19 @@ it('Vault events: refused without a token, without a WebSocket, and with a filte
     { errors: ['events are sent over a WebSocket'] },
   ]);
 });
+
+it('Vault events: a pattern of types has five wildcards at most, so that comparing takes few steps', async () => {
+  const o = await newOrg();
+  for (const pattern of [
+    `${'*'.repeat(6)}x`,
+    `${'*a'.repeat(40)}`,
+    `kv${'-'.repeat(255)}`,
+    'kv-v2/data-writ%3F',
+  ])
+    expect([pattern, (await subscribe(o, pattern)).status]).toEqual([pattern, 400]);
+  const { status, messages } = await subscribe(o, '*v2*-w*');
+  expect(status).toBe(101);
+  await listening(o);
+  await newSecret(o, { name: 'top' });
+  await until(() => messages.length === 2);
+});

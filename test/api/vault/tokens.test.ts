@@ -559,11 +559,12 @@ describe('Vault: organisations', () => {
       ['', 'admin'],
       [base(o.id), other.id],
       [base(other.id), o.id],
+      ['', `${o.id}${'/'.repeat(100)}`],
     ] as const)
       expect(await get(path as string, namespace)).toEqual(DENIED);
     expect((await send('GET', `${base(other.id)}/v1/sys/health`)).status).toBe(200);
     const entries = (await o.get('/audit-log?action=secret.read')).json.data as { status: number }[];
-    expect(entries.map(({ status }) => status)).toEqual([...Array(7).fill(404), 200, 200, 200]);
+    expect(entries.map(({ status }) => status)).toEqual([...Array(8).fill(404), 200, 200, 200]);
     expect((await other.get('/audit-log?action=secret.read')).json.data).toEqual([]);
   });
 

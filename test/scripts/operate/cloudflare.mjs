@@ -270,7 +270,10 @@ function messages(queue, path, given) {
     metadata: { 'CF-Content-Type': 'json' },
     body: Buffer.from(JSON.stringify(body)).toString('base64'),
   }));
-  return { result: { message_backlog_count: queue.messages.length, messages: shown } };
+  // Where there is none, the API's `messages` is optional.
+  return {
+    result: { message_backlog_count: queue.messages.length, ...(shown.length > 0 && { messages: shown }) },
+  };
 }
 
 /**

@@ -32,6 +32,15 @@ describe('the credential of a call', () => {
     expect(found({ 'Api-Key': 'x', 'X-Api-Key': TOKEN })).toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
+  it('credential: an Authorization header longer than any that SDKs send identifies nobody', () => {
+    const signed = (length: number) => {
+      const credential = `Credential=${TOKEN}/20261129/us-east-1/s3/aws4_request`;
+      const names = 'a'.repeat(length - `AWS4-HMAC-SHA256 SignedHeaders=, ${credential}`.length);
+      return found({ Authorization: `AWS4-HMAC-SHA256 SignedHeaders=${names}, ${credential}` });
+    };
+    expect([signed(8192), signed(8193)]).toEqual([`Bearer ${TOKEN}`, '']);
+  });
+
   it('credential: what is none of ours identifies nobody', () => {
     expect(found({})).toBeNull();
     expect(found({ Cookie: `svc=${TOKEN}` })).toBeNull();

@@ -5,8 +5,8 @@ import { shownBody } from '../../../src/domains/upstreams/call/shown';
 
 describe('approval: the body of a held call', () => {
   it('approval: what a page would not show is written out', () => {
-    expect(shownBody(utf8('pay\u202e001\u200b\n\u0000é'))).toMatchObject({
-      text: 'pay\\u{202e}001\\u{200b}\n\\u{0}é',
+    expect(shownBody(utf8('pay\u202e001\u200b\n\u0000é\u3164\u2800\u{e0101}'))).toMatchObject({
+      text: 'pay\\u{202e}001\\u{200b}\n\\u{0}é\\u{3164}\\u{2800}\\u{e0101}',
       end: null,
       hidden: 0,
     });

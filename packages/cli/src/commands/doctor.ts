@@ -162,7 +162,7 @@ function partsOf(body: unknown, isServing: boolean): Check[] {
 
 async function credential(context: Context): Promise<Check[]> {
   const identity = context.identity();
-  if (!identity) return [{ name: 'credential', ok: false, what: 'you are not signed in', next: 'svc login' }];
+  if (!identity) throw context.notSignedIn();
   const from = { variable: 'SVC_TOKEN', ci: 'OIDC token of this job', stored: 'stored' }[identity.kind];
   const { vault, org_id } = await context.vault();
   const { data } = await vault.api.GET('/whoami');

@@ -1,7 +1,6 @@
 // svc logout: ends the terminal session in the vault and removes the stored credential.
 import type { Context } from '../context.ts';
 import { command } from '../definition/command.ts';
-import { CliError } from '../errors.ts';
 import { readProfiles, writeProfile } from '../settings/config.ts';
 
 export default command({
@@ -15,12 +14,12 @@ export default command({
   ],
   async run(context) {
     const url = context.origin;
+    const notSignedIn = context.notSignedIn();
     const ended = await endSession(context, url);
     const was = await context.store.delete(url, context.profile);
     if (readProfiles(context.configDir)[context.profile]?.url === url)
       writeProfile(context.configDir, context.profile, undefined);
-    if (!was)
-      throw new CliError(`You are not signed in to ${url}.`, { exit: 'signedOut', code: 'NOT_SIGNED_IN' });
+    if (!was) throw notSignedIn;
     context.out.result({ url, profile: context.profile, session_ended: ended }, () => {
       context.out.success(`Signed out of ${url}.`);
       if (!ended) context.out.note('The stored credential was removed, but the vault still accepts it.');

@@ -3,7 +3,7 @@
 import { secretTypes } from '@secrets-vault/client';
 import { type Context, isProduction } from '../context.ts';
 import { command, duration, tag, tagsOf } from '../definition/command.ts';
-import { CliError, usage } from '../errors.ts';
+import { asCliError, CliError, usage } from '../errors.ts';
 import { lookUpSecret, type SecretInfo, secretNamed } from '../secrets/lookup.ts';
 import {
   checkValueOptions,
@@ -56,9 +56,9 @@ export default command<Options>({
     // Before a prompt: what was typed there would be lost.
     const tags = tagsOf(options.tag, '--tag');
     if (options.generate) return generated(context, name, options, tags);
-    const existing = options.create ? undefined : await existingInProduction(context, name);
+    const existing = options.create ? undefined : await seenInProduction(context, name);
     const value = options.empty ? '' : await givenValue(context, name, Boolean(options.raw));
-    if (existing) await context.confirmProduction(replaces(existing), existing.environment);
+    if (existing) await context.confirmProduction(existing.what, existing.environment);
     const { vault, org_id } = await context.vault();
     const { type, description } = options;
     const { data, response } = await vault.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
@@ -67,7 +67,7 @@ export default command<Options>({
         ...context.approved(),
         ...(options.create && { 'If-None-Match': '*' }),
         // Only the version that the user was asked about is replaced.
-        ...(existing && { 'If-Match': existing.etag }),
+        ...(existing?.etag && { 'If-Match': existing.etag }),
       },
       body: { value, type, description, tags, ttlSeconds: options.ttl },
     });
@@ -79,12 +79,27 @@ export default command<Options>({
   },
 });
 
-/** The existing secret, if the change needs confirmation. */
-async function existingInProduction(context: Context, name: string): Promise<SecretInfo | undefined> {
+interface InProduction {
+  /** The question before the change. */
+  what: string;
+  environment: string;
+  etag?: string;
+}
+
+/** The secret that the change replaces, if that needs confirmation. */
+async function seenInProduction(context: Context, name: string): Promise<InProduction | undefined> {
   if (context.options.yes || !canAsk(context.host)) return undefined;
-  const environment = await context.environment().catch(() => undefined);
-  if (environment && !isProduction(environment)) return undefined;
-  return lookUpSecret(context, name).catch(() => undefined);
+  const environment = await context.environment();
+  if (!isProduction(environment)) return undefined;
+  try {
+    const found = await lookUpSecret(context, name);
+    return found && { what: replaces(found), environment: found.environment, etag: found.etag };
+  } catch (error) {
+    // A credential that may write may be unable to list.
+    // safety: cli-set-unread
+    if (asCliError(error).problem.status !== 403) throw error;
+    return { what: `This replaces the value of ${name} in ${environment}, if there is one.`, environment };
+  }
 }
 
 /** Lets the vault generate the value, for a new secret or an existing one of this name. */

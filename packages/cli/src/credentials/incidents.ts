@@ -20,6 +20,8 @@ const named = ({ name, id }: { name: string | null; id: string }) => name ?? id;
 const secret = ({ name, secret_id }: { name: string | null; secret_id: string }) => name ?? secret_id;
 
 const SET_UP = {
+  'upstream.create': 'created upstream',
+  'upstream.update': 'changed upstream',
   'log_stream.create': 'created log stream',
   'log_stream.update': 'changed log stream',
   'domain.create': 'added domain',
@@ -32,6 +34,7 @@ const SET_UP = {
 export const deeds = ({
   credentials,
   read,
+  used,
   written,
   shared,
   connections,
@@ -40,6 +43,7 @@ export const deeds = ({
 }: Report): Row[] => [
   ...credentials.map((one) => row('created', named(one), one.kind, one.created_at)),
   ...read.map((one) => row('read', secret(one), `version ${one.version}`, one.time)),
+  ...used.map((one) => row('used through upstream', secret(one), `version ${one.version}`, one.time)),
   ...written.map((one) => row('wrote', secret(one), `version ${one.version}`, one.time)),
   ...shared.map((one) => row('shared', secret(one), one.time)),
   ...connections.map((one) =>
@@ -60,7 +64,7 @@ export const deeds = ({
       one.time,
     ),
   ),
-  ...[...report.log_streams, ...report.domains, ...report.sso_connections].map((one) =>
+  ...[...report.upstreams, ...report.log_streams, ...report.domains, ...report.sso_connections].map((one) =>
     row(SET_UP[one.action], named(one), one.time),
   ),
 ];

@@ -1,6 +1,7 @@
 // What svc has seen of the resources that it changes. Each change of one names that state (If-Match), so svc
-// never undoes what someone else changed meanwhile. Invariants: no value of a secret is read for it; a
-// credential that may change a resource but not read it sends `*`.
+// never undoes what someone else changed meanwhile. Invariants: no value of a secret is read for it; only a
+// credential that may change a resource but not read it sends `*`; if the state cannot be read, nothing is
+// changed.
 import { jsonIn } from './bounded.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -94,6 +95,8 @@ export class Seen {
       const target = headers.has('If-Match') ? null : targetOf(url, init.method ?? 'GET');
       if (!target) return fetch(url, init);
       const seen = this.known.get(target.id) ?? (await read(fetch, target, init));
+      // safety: cli-if-match-unread
+      if (seen instanceof Response) return seen;
       if (seen) this.note(target.id, seen);
       // safety: cli-if-match
       headers.set('If-Match', seen ? tagOf(seen) : '*');
@@ -101,7 +104,7 @@ export class Seen {
       if (response.ok) this.known.delete(target.id);
       if (response.status !== 412 || !seen) return response;
       const now = await read(fetch, target, init);
-      const lines = now ? differences(seen, now) : [];
+      const lines = now && !(now instanceof Response) ? differences(seen, now) : [];
       if (lines.length) tell('Someone else changed it in the meantime:');
       for (const line of lines) tell(`  ${line}`);
       return response;
@@ -110,21 +113,59 @@ export class Seen {
 }
 
 /**
- * Reads a resource as the same caller; null if the caller may not, or it does not exist. Of one that is too
- * large to compare, such as the report of an incident, the tag alone.
+ * Reads a resource as the same caller; null if the vault does not let it read this one. Of one that is too
+ * large to compare, such as the report of an incident, the tag alone. A refusal if it could not be read.
  */
 async function read(
   fetch: Fetch,
   { address }: Target,
   { headers: sent, signal }: RequestInit,
-): Promise<Resource | null> {
+): Promise<Resource | Response | null> {
   const headers = new Headers(sent);
   for (const name of ['Idempotency-Key', 'Approval-Id', 'Content-Type']) headers.delete(name);
   const response = await fetch(address, { method: 'GET', headers, redirect: 'manual', signal });
-  if (!response.ok) return null;
-  const body = (await jsonIn(response)) as (Resource & { data?: Resource[] }) | null;
+  const body = (await jsonIn(response)) as Body | null;
+  if (!response.ok) {
+    const isWithheld = WITHHELD.includes(response.status) && typeof body?.error?.code === 'string';
+    return isWithheld ? null : unread(response, body);
+  }
   const etag = tagIn(response);
   // safety: cli-if-match-large
   if (!body && etag) return { etag };
-  return (address.includes('?id=') ? body?.data?.[0] : body) ?? null;
+  const found = address.includes('?id=') ? body?.data?.[0] : body;
+  if (found) return found;
+  const isAbsent = Array.isArray(body?.data);
+  return unread(isAbsent ? new Response(null, { status: 404 }) : response, body);
+}
+
+type Body = Resource & { data?: Resource[]; error?: { code?: unknown; message?: unknown } | null };
+
+/** Refusals of a vault to a caller who may change a resource all the same: no scope, or no such request. */
+const WITHHELD = [403, 405];
+
+/** Is not repeated, unlike a 5xx. */
+const FAILED_DEPENDENCY = 424;
+
+/** The answer to a change whose state could not be read: with what a repetition of the change depends on. */
+function unread({ status, headers }: Response, body: Body | null): Response {
+  const { code, message } = body?.error ?? {};
+  const why =
+    status === 404
+      ? 'It does not exist.'
+      : typeof message === 'string'
+        ? message
+        : `The status is ${status}.`;
+  const kept = ['Retry-After', 'Request-Id', 'Location'].flatMap((name): [string, string][] => {
+    const text = headers.get(name);
+    return text === null ? [] : [[name, text]];
+  });
+  return Response.json(
+    {
+      error: {
+        code: typeof code === 'string' ? code : status === 404 ? 'NOT_FOUND' : 'UNEXPECTED_RESPONSE',
+        message: `Nothing was changed, because the current state could not be read. ${why}`,
+      },
+    },
+    { status: status >= 300 ? status : FAILED_DEPENDENCY, headers: kept },
+  );
 }

@@ -59,16 +59,16 @@ export function configDir(env: NodeJS.ProcessEnv): string {
   return path.join(env.HOME || os.homedir(), '.config', 'svc');
 }
 
-/** The JSON object in a file of settings. */
-export function parsedObject(text: string, file: string): Record<string, unknown> {
+/** The JSON object in a file of settings. @param next how to repair a file that is damaged */
+export function parsedObject(text: string, file: string, next: string): Record<string, unknown> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch {
-    throw usage(`${clean(file)} is not valid JSON.`, 'Write it again with svc init --force');
+    throw usage(`${clean(file)} is not valid JSON.`, next);
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw usage(`${clean(file)} must contain a JSON object.`);
+    throw usage(`${clean(file)} must contain a JSON object.`, next);
   return parsed as Record<string, unknown>;
 }
 
@@ -80,7 +80,8 @@ const profilesFile = (dir: string) => path.join(dir, 'config.json');
 export function readProfiles(dir: string): Profiles {
   const text = readPrivate(profilesFile(dir));
   if (text === undefined) return Object.create(null);
-  const { profiles } = parsedObject(text, profilesFile(dir)) as { profiles?: Profiles };
+  const next = 'Remove it, and sign in again: svc login';
+  const { profiles } = parsedObject(text, profilesFile(dir), next) as { profiles?: Profiles };
   return Object.assign(Object.create(null), profiles);
 }
 

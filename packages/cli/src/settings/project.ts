@@ -50,7 +50,9 @@ export function findProject(cwd: string): Project | undefined {
 
 function projectIn(text: string, file: string): Project {
   const project: Project = { file, settings: {} };
-  for (const [name, value] of Object.entries(parsedObject(text, file))) {
+  for (const [name, value] of Object.entries(
+    parsedObject(text, file, 'Write it again with svc init --force'),
+  )) {
     const what = `${clean(name.slice(0, 40))} in ${clean(file)}`;
     if (name === '$schema') continue;
     if (name === 'secrets') project.secrets = listIn(value, what, isSecretName, 'names of secrets');

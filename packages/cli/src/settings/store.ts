@@ -96,14 +96,17 @@ export class CredentialStore {
   async load(origin: string, profile: string): Promise<Credential | undefined> {
     const stored = this.read(origin, profile);
     if (!stored || stored.place === 'file') return stored?.credential;
-    const text = (await this.keychain())?.get(account(origin, profile));
-    if (!text)
+    try {
+      return JSON.parse((await this.keychain())?.get(account(origin, profile)) ?? '') as Credential;
+    } catch {
+      // The error of the parser would quote the credential.
+      // safety: cli-keychain-quote
       throw new CliError('The keychain does not have the stored credential.', {
         exit: 'signedOut',
         code: 'KEYCHAIN_LOCKED',
         next: 'Unlock the keychain, or sign in again: svc login',
       });
-    return JSON.parse(text) as Credential;
+    }
   }
 
   /** Stores a credential and returns where. */

@@ -64,15 +64,17 @@ export class Output {
     });
   }
 
-  /** A table; tab-separated and without a header if stdout is not a terminal. */
+  /**
+   * A table; tab-separated and without a header if stdout is not a terminal. It is written at once: a pipe
+   * fails with a million writes that wait for its reader.
+   */
   table(header: string[], rows: Cell[][]): void {
     const cells = rows.map((row) => row.map(cell));
-    if (!this.isTerminal) {
-      for (const row of cells) this.raw(`${row.join('\t')}\n`);
-      return;
-    }
     const width = this.host.stdout.columns || Number.POSITIVE_INFINITY;
-    for (const line of tableLines(header, cells, width, this.colors.dim)) this.raw(`${line}\n`);
+    const lines = this.isTerminal
+      ? tableLines(header, cells, width, this.colors.dim)
+      : cells.map((row) => row.join('\t'));
+    this.raw([...lines, ''].join('\n'));
   }
 
   /** Names and their values, one per line. */

@@ -8,6 +8,8 @@ const LONGEST_WORD = 30;
 
 const longestWord = (text: string) => Math.max(0, ...text.split(' ').map(widthOf));
 const padded = (text: string, width: number) => text + ' '.repeat(Math.max(0, width - widthOf(text)));
+/** Of more numbers than a function takes arguments. */
+const largest = (numbers: number[]) => numbers.reduce((most, number) => Math.max(most, number), 0);
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
 /**
@@ -23,12 +25,9 @@ export function tableLines(
 ): string[] {
   const titles = header.map((title) => title.toUpperCase());
   const cells = (at: number) => rows.map((row) => row[at] ?? '');
-  const natural = titles.map((title, at) => Math.max(widthOf(title), ...cells(at).map(widthOf)));
+  const natural = titles.map((title, at) => Math.max(widthOf(title), largest(cells(at).map(widthOf))));
   const least = titles.map((title, at) =>
-    Math.max(
-      widthOf(title),
-      Math.min(LONGEST_WORD, natural[at] ?? 0, Math.max(...cells(at).map(longestWord))),
-    ),
+    Math.max(widthOf(title), Math.min(LONGEST_WORD, natural[at] ?? 0, largest(cells(at).map(longestWord)))),
   );
   const room = columns - GAP * (header.length - 1);
   if (sum(least) > room) return blocks(header, rows, style);

@@ -3,6 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
+import { deeds } from '../../src/credentials/incidents.ts';
 import { type Machine, signedIn, succeeding } from '../harness.ts';
 
 let machine: Machine;
@@ -123,4 +124,23 @@ it('incident: listed and shown with what is left to rotate, closed and opened ag
     note: null,
   });
   expect((await machine.svc(['incident', 'show', 'inc_none'])).code).toBe(5);
+});
+
+it('a report lists what was used through upstreams, and the upstreams that were made', () => {
+  const time = '2026-01-01T00:00:00.000Z';
+  const none = { credentials: [], read: [], written: [], shared: [], connections: [], syncs: [] };
+  const rows = deeds({
+    ...none,
+    credential: { kind: 'api_key', id: 'key_1', name: null },
+    revoked: [],
+    log_streams: [],
+    domains: [],
+    sso_connections: [],
+    used: [{ secret_id: 'sec_1', name: 'KEY', environment: null, version: 1, time }],
+    upstreams: [{ id: 'ups_1', name: 'stripe', action: 'upstream.update', time }],
+  });
+  expect(rows).toEqual([
+    ['used through upstream', 'KEY', `version 1 ${time}`],
+    ['changed upstream', 'stripe', time],
+  ]);
 });

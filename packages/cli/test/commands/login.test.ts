@@ -161,6 +161,33 @@ describe('credential store', () => {
     expect(kept.size).toBe(0);
   });
 
+  it('keychain: an error about what it holds does not quote it', async () => {
+    const other = new Machine();
+    let held: string | null = null;
+    const keychain: Keychain = {
+      get: () => held,
+      set: (_, text) => {
+        held = text;
+      },
+      delete: () => {},
+    };
+    const host = { keychain: async () => keychain };
+    await other.svc(['login', '--url', at.url, '--key-stdin'], { stdin: at.key, host });
+    held = `${at.key} {`;
+    const ran = await other.svc(['whoami'], { host });
+    expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining('KEYCHAIN_LOCKED')]);
+    expect(ran.stderr).not.toContain(at.key.slice(0, 9));
+  });
+
+  it('profiles: a damaged file is no dead end', async () => {
+    const other = new Machine();
+    await other.svc(['login', '--url', at.url, '--key-stdin'], { stdin: at.key });
+    for (const text of ['{"profiles":', '[]']) {
+      fs.writeFileSync(path.join(other.config, 'config.json'), text, { mode: 0o600 });
+      expect((await other.svc(['whoami'])).stderr).toContain('Remove it, and sign in again: svc login');
+    }
+  });
+
   it('keychain: a keychain that does not store the credential is not used', async () => {
     const broken = {
       keychain: async () => ({

@@ -260,8 +260,9 @@ describe('size and time', () => {
     expect(
       await machine.svc(login, { stdin: `svcag_${'0'.repeat(40)}`, env: { SVC_TOKEN: '' } }),
     ).toMatchObject({ code: 1, stdout: '' });
+    expect(await machine.svc(['team', 'create', 'x'])).toMatchObject({ code: 4, stdout: '' });
     // The state before the change is read first.
-    expect(await machine.svc(['team', 'rename', 'team_1', 'x'])).toMatchObject({ code: 4, stdout: '' });
+    expect(await machine.svc(['team', 'rename', 'team_1', 'x'])).toMatchObject({ code: 1, stdout: '' });
     await until(() => open === 0);
   });
 

@@ -1,5 +1,6 @@
 // Changes beside other people: svc changes only what it has shown or read, and says what differs otherwise.
 import fs from 'node:fs';
+import { PassThrough } from 'node:stream';
 import { beforeAll, expect, it } from 'vitest';
 import { call } from '../../../../test/packages/vault.mjs';
 import { Seen } from '../../src/requests/seen.ts';
@@ -148,6 +149,59 @@ it('a credential that may change a team but not read it sends *', async () => {
   const ran = await machine.svc(['team', 'rename', id, 'u'], { ...given, env: { SVC_TOKEN: token } });
   expect(ran.code, ran.stderr).toBe(0);
   expect(sent.find(({ method }) => method === 'PATCH')?.ifMatch).toBe('*');
+});
+
+it.each([
+  [
+    'a failure of the vault',
+    () => Response.json({ error: { code: 'INTERNAL', message: 'Down.' } }, { status: 503 }),
+  ],
+  ['a rate limit', () => Response.json({ error: { code: 'RATE_LIMITED' } }, { status: 429 })],
+  ['a refusal that is not of a vault', () => new Response('<p>no</p>', { status: 403 })],
+  ['an answer that is none of a vault', () => new Response('<p>yes</p>')],
+  ['a redirect', () => new Response(null, { status: 307, headers: { Location: 'http://other' } })],
+  ['a list without the secret', () => Response.json({ data: [] })],
+])('if-match: what could not be read, because of %s, is not changed', async (_, answer) => {
+  const sent: string[] = [];
+  const send = async (_url: string, init: RequestInit) => {
+    sent.push(init.method ?? 'GET');
+    return answer();
+  };
+  const guarded = new Seen().guarding(send, () => {});
+  const response = await guarded('http://vault/api/v1/orgs/org_1/secrets/sec_1', { method: 'DELETE' });
+  expect([response.ok, sent]).toEqual([false, ['GET']]);
+  expect((await response.json()).error.message).toContain('Nothing was changed');
+});
+
+it('if-match: svc says that it could not read the state', async () => {
+  const { id } = await api('POST', '/teams', { name: 'Unread' });
+  const host: Given['host'] = {
+    async fetch(input, init) {
+      if ((init?.method ?? 'GET') !== 'GET') return fetch(input, init);
+      return Response.json({ error: { code: 'UNAVAILABLE', message: 'Try later.' } }, { status: 503 });
+    },
+  };
+  const ran = await machine.svc(['team', 'rename', id, 'Mine'], { host });
+  expect([ran.code, ran.stderr]).toEqual([
+    7,
+    expect.stringContaining('Nothing was changed, because the current state could not be read. Try later.'),
+  ]);
+  expect((await api('GET', `/teams/${id}`)).name).toBe('Unread');
+});
+
+it('if-match: a secret in production that could not be looked up is not replaced unasked', async () => {
+  const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
+  const sent: string[] = [];
+  const host = (status: number): Given['host'] => ({
+    stdin: terminal(),
+    stderr: terminal(),
+    async fetch(_input, init) {
+      sent.push(init?.method ?? 'GET');
+      return Response.json({ error: { code: 'X', message: 'no' } }, { status });
+    },
+  });
+  const ran = await machine.svc(['set', 'KEPT', '-e', 'production'], { host: host(404) });
+  expect([ran.code, sent]).toEqual([5, ['GET']]);
 });
 
 it('every request of svc that takes If-Match has it', async () => {

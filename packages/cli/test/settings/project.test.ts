@@ -41,7 +41,8 @@ describe('steering', () => {
       'R_LIBS_USER LOGGING_CONFIG LOG4J_CONFIGURATION_FILE LOGBACK_CONFIGURATION_FILE PKCS11_MODULE JULIA_PROJECT ZIG_LIB_DIR OMPI_MCA_orte_launch_agent WIRESHARK_PLUGIN_DIR NMAPDIR P4DIFF TURBO_API GOENV_ROOT ' +
       'FCEDIT HF_ENDPOINT HF_HUB_CACHE TRANSFORMERS_CACHE TORCHINDUCTOR_CACHE_DIR NUMBA_CACHE_DIR PLAYWRIGHT_DOWNLOAD_HOST PUPPETEER_DOWNLOAD_BASE_URL SHARP_DIST_BASE_URL SENTRYCLI_CDNURL SASS_BINARY_SITE CANVAS_BINARY_HOST ' +
       'HADOOP_CONF_DIR PUBSUB_EMULATOR_HOST MSI_ENDPOINT OCL_ICD_VENDORS LIBVA_DRIVER_NAME FONTCONFIG_FILE NVIM_APPNAME HEROKU_HOST ' +
-      'AZURE_EXTENSION_DIR KREW_ROOT GITLAB_HOST DEBUGINFOD_URLS CDK_DOCKER OPAMFETCH OPAMROOT PUB_HOSTED_URL PUB_CACHE FLUTTER_ROOT FLUTTER_STORAGE_BASE_URL ANDROID_SDK_ROOT SDKROOT TOOLCHAINS DFLAGS BAO_ADDR BAO_SKIP_VERIFY TERRAGRUNT_CONFIG PLTADDONDIR AIRFLOW_CONFIG NIMBLE_DIR CVSROOT TWO_TASK OP_CONNECT_HOST';
+      'AZURE_EXTENSION_DIR KREW_ROOT GITLAB_HOST DEBUGINFOD_URLS CDK_DOCKER OPAMFETCH OPAMROOT PUB_HOSTED_URL PUB_CACHE FLUTTER_ROOT FLUTTER_STORAGE_BASE_URL ANDROID_SDK_ROOT SDKROOT TOOLCHAINS DFLAGS BAO_ADDR BAO_SKIP_VERIFY TERRAGRUNT_CONFIG PLTADDONDIR AIRFLOW_CONFIG NIMBLE_DIR CVSROOT TWO_TASK OP_CONNECT_HOST ' +
+      'grpc_proxy SOCKS_SERVER PROXYCHAINS_CONF_FILE FFREPORT ASPNETCORE_HOSTINGSTARTUPASSEMBLIES OTEL_PYTHON_CONFIGURATOR OLLAMA_HOST';
     expect(steering.split(' ').filter((name) => !isSteering(name))).toEqual([]);
     const ordinary =
       'DATABASE_URL STRIPE_KEY SMTP_HOST PGPASSWORD PGUSER NODE_AUTH_TOKEN CARGO_REGISTRY_TOKEN GIT_TOKEN DOCKER_USERNAME DOCKER_PASSWORD SSH_PRIVATE_KEY JAVA_KEYSTORE_PASSWORD AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_REGION TF_VAR_region RAILS_MASTER_KEY GOOGLE_API_KEY MANDRILL_KEY REDIS_URL FEATURE_FLAGS APP_CONFIG SLACK_WEBHOOK VAULT_TOKEN VAULT_SECRET_ID STORE_PASSWORD TARGET_URL LINK_SECRET HF_TOKEN HEROKU_API_KEY SENTRY_DSN CDN_URL DOWNLOAD_URL BAO_TOKEN OP_CONNECT_TOKEN AIRFLOW__CORE__SQL_ALCHEMY_CONN';
@@ -251,5 +252,29 @@ describe('profile', () => {
     expect([await profile(), await profile('--profile', 'default')]).toEqual(['acme', 'default']);
     rewrite({ profile: '../acme' });
     expect((await machine.svc(['whoami'])).code).toBe(2);
+  });
+
+  it('profile: one that the user does not have is an error that names the file and the profiles', async () => {
+    await ok(['login', '--url', at.url, '--key-stdin', '--profile', 'acme'], { stdin: at.key });
+    for (const { profile, url, argv } of [
+      { profile: 'acne', url: at.url, argv: ['whoami'] },
+      { profile: 'acne', url: undefined, argv: ['whoami'] },
+      { profile: 'acne', url: at.url, argv: ['run', '--', 'true'] },
+      { profile: 'acne', url: at.url, argv: ['logout'] },
+    ]) {
+      rewrite({ profile, url });
+      const ran = await machine.svc(argv);
+      expect(ran.code, argv.join()).toBe(3);
+      expect(ran.stderr).toContain(`${file()} names the profile acne, which you do not have.`);
+      expect(ran.stderr).toContain('You have acme, default.');
+    }
+    expect((await machine.svc(['doctor'])).stdout).toContain('names the profile acne');
+    // Who has a token needs no profile, and who signs in makes it.
+    rewrite({ url: at.url });
+    const env = { SVC_TOKEN: at.key, SVC_URL: at.url };
+    expect((await machine.svc(['whoami'], { env })).code).toBe(0);
+    await ok(['login', '--url', at.url, '--key-stdin'], { stdin: at.key });
+    expect((await ok(['whoami', '--json'])).json.profile).toBe('acne');
+    await ok(['logout']);
   });
 });

@@ -1,5 +1,6 @@
 // Tables and help at any width of the terminal.
 import { expect, it } from 'vitest';
+import { Output } from '../../src/terminal/output.ts';
 import { tableLines } from '../../src/terminal/table.ts';
 import { clean, safeJson, widthOf, wrapped } from '../../src/text.ts';
 import { Machine } from '../harness.ts';
@@ -73,9 +74,28 @@ it.each([60, 80, 120])('help: notes and options fit a terminal of %i columns', a
   for (const line of help.split('\n')) expect(line.length, line).toBeLessThanOrEqual(columns);
 });
 
+it('table: all rows are one write, however many there are', () => {
+  const written: string[] = [];
+  const stdout = { write: (text: string) => written.push(text) > 0 };
+  const out = new Output({ env: {}, stdout, stderr: stdout } as never, false);
+  out.table(
+    ['a', 'b'],
+    [
+      [1, 'x'],
+      [2, undefined],
+    ],
+  );
+  out.table(['a'], []);
+  expect(written).toEqual(['1\tx\n2\t-\n', '']);
+  const rows = Array.from({ length: 150_000 }, () => ['x']);
+  expect(tableLines(['a'], rows, 80, String)).toHaveLength(150_001);
+});
+
 it('escape sequences: letters and marks without a shape are visible too', () => {
-  const hidden = 'a\u3164b\u115f\u1160\uffa0\u034f\u17b4\u17b5\u{e0100}c';
-  expect(clean(hidden)).toBe('a\\u{3164}b\\u{115f}\\u{1160}\\u{ffa0}\\u{34f}\\u{17b4}\\u{17b5}\\u{e0100}c');
+  const hidden = 'a\u3164b\u2800\u115f\u1160\uffa0\u034f\u17b4\u17b5\u{e0100}c';
+  expect(clean(hidden)).toBe(
+    'a\\u{3164}b\\u{2800}\\u{115f}\\u{1160}\\u{ffa0}\\u{34f}\\u{17b4}\\u{17b5}\\u{e0100}c',
+  );
   expect(JSON.parse(safeJson(hidden))).toBe(hidden);
   expect(safeJson(hidden)).toMatch(/^[\x20-\x7e]+$/);
   expect(clean('한글 é 鍵 ❤\ufe0f')).toBe('한글 é 鍵 ❤\ufe0f');

@@ -8150,7 +8150,7 @@ export interface components {
             revoked: components["schemas"]["ContainedCredential"][];
             /** @description Each version of each secret that one of them read, with the time of the first read. */
             read: components["schemas"]["ContainedReadItem"][];
-            /** @description Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use. */
+            /** @description Each version of each secret that one of them used through an upstream, or anybody through an upstream that one of them created or changed, with the time of the first use. */
             used: components["schemas"]["ContainedReadItem"][];
             /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
             upstreams: components["schemas"]["MadeUpstream"][];
@@ -8272,7 +8272,7 @@ export interface components {
              */
             since?: string;
             /**
-             * @description Rotates the secrets that were read or written, if this service generated their current values.
+             * @description Rotates the secrets that were read, written, or used through an upstream that the credential made or changed, if this service generated their current values.
              * @enum {string}
              */
             rotate?: "generated";
@@ -8291,7 +8291,7 @@ export interface components {
              */
             since?: string;
             /**
-             * @description Rotates the secrets that were read or written, if this service generated their current values.
+             * @description Rotates the secrets that were read, written, or used through an upstream that the credential made or changed, if this service generated their current values.
              * @enum {string}
              */
             rotate?: "generated";
@@ -8379,7 +8379,7 @@ export interface components {
                 revoked: components["schemas"]["ContainedCredential"][];
                 /** @description Each version of each secret that one of them read, with the time of the first read. */
                 read: components["schemas"]["ContainedReadItem"][];
-                /** @description Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use. */
+                /** @description Each version of each secret that one of them used through an upstream, or anybody through an upstream that one of them created or changed, with the time of the first use. */
                 used: components["schemas"]["ContainedReadItem"][];
                 /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
                 upstreams: components["schemas"]["MadeUpstream"][];
@@ -8403,7 +8403,7 @@ export interface components {
                 /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
                 gaps?: components["schemas"]["ContainedGapsItem"][];
             };
-            /** @description Of a containment: the secrets that they read or wrote and that still exist, those that are due first. */
+            /** @description Of a containment: the secrets that rotate covers and that still exist, those that are due first. */
             rotation?: {
                 total: number;
                 rotated: number;
@@ -8414,7 +8414,7 @@ export interface components {
                     /** @example production */
                     environment: string | null;
                     /**
-                     * @description The newest version that one of the credentials read or wrote.
+                     * @description The newest version that was exposed.
                      * @example 1
                      */
                     version: number;

@@ -8,6 +8,11 @@ export interface Difference {
   now: string;
 }
 
+/** Differences as one line of text. */
+export const wordsOf = (differences: Difference[]): string =>
+  differences.map(({ label, before, now }) => `${label}: ${before} → ${now}`).join('; ') ||
+  'nothing that you can see is different';
+
 /** The change was not made: someone else changed the resource after the member saw it. */
 export class ChangedError extends Error {
   constructor(

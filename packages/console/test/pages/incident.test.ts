@@ -1,7 +1,7 @@
 // Incident response, settings, and the first steps.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { slow } from '../../../../test/packages/slow.ts';
-import { call } from '../../../../test/packages/vault.mjs';
+import { call, freePort } from '../../../../test/packages/vault.mjs';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from '../support/person.ts';
 
 describe.skipIf(!executablePath)('console: incidents, settings and the first run', () => {
@@ -44,7 +44,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     await call(url, session.token, 'GET', `/orgs/${org}/environments/production/values`);
     await go('/incident', 'Incident response');
     // The token itself finds its credential, and is not in the address.
-    await page.getByLabel('Name, ID or leaked token').fill(key.token);
+    await page.getByLabel('Name, ID or leaked token').fill(`Authorization: "Bearer ${key.token}"`);
     await page.waitForSelector('h1:text-is("Contain leaked key")');
     expect(page.url()).not.toContain(key.token);
     await page.getByText('tokens:write').waitFor();
@@ -214,6 +214,36 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
       ann.said.length = 0;
     },
   );
+
+  it('an incident shows upstreams that the key changed, and what they sent for anybody', async () => {
+    const { page, url, org, api, go } = ann;
+    const { name } = await api('POST', '/secrets', { name: 'SENT', type: 'generic', value: 'sent-value' });
+    const { id } = await api('POST', '/upstreams', {
+      name: 'billing-api',
+      base_url: 'https://api.example.com',
+      environment: 'production',
+      auth: [{ type: 'header', name: 'Authorization', value: `Bearer {{${name}}}`, guessable: true }],
+      allow: [{ methods: ['GET'], paths: ['/*'] }],
+    });
+    const scopes = ['secrets:read', 'upstreams:write'];
+    const key = await api('POST', '/api-keys', { name: 'rerouted', scopes });
+    const base_url = `http://127.0.0.1:${await freePort()}`;
+    await call(url, key.token, 'PATCH', `/orgs/${org}/upstreams/${id}`, { base_url });
+    await expect(api('GET', '/use/billing-api/x')).rejects.toThrow(/50[24]/);
+    await go(`/incident/${key.id}`, 'Contain rerouted');
+    const part = (title: string) => page.locator('.parts section', { hasText: title });
+    await part('Used through upstreams').getByRole('link', { name }).waitFor();
+    await part('To rotate yourself').getByRole('link', { name }).waitFor();
+    await part('Upstreams it created or changed').getByText('billing-api').waitFor();
+    // A region that did not reply has entries that the report lacks.
+    await page.route(/\/contain$/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), regions_missing: ['weur'] } });
+    });
+    await page.reload();
+    await page.getByText('No reply from the region weur').waitFor();
+    expectQuiet(ann);
+  });
 
   it('a second passkey is added, renamed and removed', async () => {
     const { page, go, context } = ann;

@@ -221,6 +221,16 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await begin('Delete');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Nobody has read it in the last 24 hours.').waitFor();
+    expect(await dialog.locator('.note.good').count()).toBe(1);
+    const readers = /\/readers\?/;
+    await page.route(readers, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), regions_missing: ['weur'] } });
+    });
+    await begin('Delete');
+    await dialog.getByText('No reply from the region weur').waitFor();
+    expect(await dialog.locator('.note.good').count()).toBe(0);
+    await page.unroute(readers);
     await api('POST', '/upstreams', {
       name: 'needing',
       base_url: 'https://api.example.com',
@@ -239,6 +249,8 @@ describe.skipIf(!executablePath)('console: secrets', () => {
       await affected.getByText('One reader').waitFor();
       await affected.getByRole('link', { name: 'billing worker' }).waitFor();
       await affected.getByText('Made by Ann (ann@example.com)').waitFor();
+      // The service counts reads of all time.
+      expect(await affected.textContent()).not.toMatch(/one read|\d reads/);
     }
     await go(`/secrets/${id}`, 'NEEDED');
     await page.getByRole('img', { name: '1 read in 30 days' }).waitFor();
@@ -418,11 +430,28 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await dialog.getByRole('button', { name: 'Edit 3 secrets' }).click();
     await dialog.getByText('2 secrets changed').waitFor();
     await dialog.getByText('not changed', { exact: true }).waitFor();
+    await dialog.getByText('Description: not set → by somebody else').waitFor();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await bar.getByText('1 secret selected').waitFor();
     const after = (await api('GET', '/secrets?environment=production&prefix=edit/&sort=name')).data;
     const done = { tags: { kept: '1', team: 'core' }, rotate_every_seconds: 2_592_000 };
     expect(after).toMatchObject([done, { tags: { kept: '1' }, rotate_every_seconds: null }, done]);
+    // The difference was shown, so a further edit is made to that state.
+    await bar.getByRole('button', { name: 'Edit' }).click();
+    const again = page.getByRole('dialog', { name: 'Edit 1 secret in production' });
+    await again.getByLabel('Add or replace tags').fill('team: core');
+    await again.getByRole('button', { name: 'Edit 1 secret' }).click();
+    await again.getByText('1 secret changed').waitFor();
+    await again.getByRole('button', { name: 'Done' }).click();
+    // The same for a deletion.
+    await page.getByRole('checkbox', { name: 'Select edit/B' }).click();
+    await bar.getByRole('button', { name: 'Delete' }).click();
+    await api('PATCH', `/secrets/${data[0].id}`, { value: 'new' });
+    for (const said of ['Version: 1 → 2', '1 secret deleted']) {
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 secret' }).click();
+      await page.getByText(said).waitFor();
+      if (said.startsWith('Version')) await bar.getByRole('button', { name: 'Delete' }).click();
+    }
     // The browser itself logs the refusal.
     ann.said.length = 0;
   });

@@ -36,18 +36,21 @@ export interface Person {
   url: string;
 }
 
+/** One a worker, for all of its files: it ends with the process. Each person has a context of their own. */
 let browser: Browser | undefined;
 
-/** Starts the browser for the tests of a file. After each test, no page may be wider than its screen. */
+/** The browser for the tests of a file. After each test, no page may be wider than its screen. */
 export function useBrowser(): void {
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   });
   afterEach(async () => {
     const pages = browser?.contexts().flatMap((context) => context.pages()) ?? [];
     expect(await Promise.all(pages.map(tooWide))).toEqual(pages.map(() => null));
   });
-  afterAll(() => browser?.close());
+  afterAll(async () => {
+    await Promise.all((browser?.contexts() ?? []).map((context) => context.close()));
+  });
 }
 
 /**

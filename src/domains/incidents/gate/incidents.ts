@@ -39,6 +39,8 @@ const list: Operation<ListInput & { status: IncidentRow['status'] | null; creden
 };
 
 const read: Operation<Record<string, never>> = {
+  // Its report is made from the log.
+  readsLog: true,
   read(call): Outcome {
     const row = find(call);
     if (!row) return fail(refuse('NOT_FOUND'));

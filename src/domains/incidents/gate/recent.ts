@@ -10,6 +10,7 @@ import type { Core } from '../../../gate/core';
 import { lastUsed } from '../../../gate/limits/last-used';
 import type { Call } from '../../../gate/request/call';
 import { iso, isoOrNull } from '../../../http/wire';
+import { mayListSetUp, maySeeUpstream } from './listed';
 
 /** How long an item counts as recent. */
 const RECENT = 7 * DAY;
@@ -36,10 +37,9 @@ const trustsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => boo
     );
 
 /** Log streams that were made or changed at a recent time. */
-const logStreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => boolean) =>
+const logStreamsOf = (call: Call<unknown>, isRecent: (row: { created_at: number }) => boolean) =>
   bounded(
-    rows
-      .within('log_stream', '')
+    (mayListSetUp(call, 'log_streams') ? call.core.rows.within('log_stream', '') : [])
       .filter(({ updated_at }) => isRecent({ created_at: updated_at }))
       .sort((a, b) => b.updated_at - a.updated_at)
       .map(({ id, name, kind, created_by, created_at, updated_at }) => ({
@@ -53,11 +53,11 @@ const logStreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) =>
   );
 
 /** Upstreams that were made or changed at a recent time. */
-const upstreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => boolean) =>
+const upstreamsOf = (call: Call<unknown>, isRecent: (row: { created_at: number }) => boolean) =>
   bounded(
-    rows
+    call.core.rows
       .within('upstream', '')
-      .filter(({ updated_at }) => isRecent({ created_at: updated_at }))
+      .filter((row) => isRecent({ created_at: row.updated_at }) && maySeeUpstream(call, row))
       .sort((a, b) => b.updated_at - a.updated_at)
       .map(({ id, name, base_url, created_by, created_at, updated_at }) => ({
         id,
@@ -70,13 +70,14 @@ const upstreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => 
   );
 
 /** Connections to identity providers, domains and SCIM tokens that were made or changed at a recent time. */
-function providersOf({ rows }: Core, isRecent: (row: { created_at: number }) => boolean) {
+function providersOf(call: Call<unknown>, isRecent: (row: { created_at: number }) => boolean) {
+  const { rows } = call.core;
+  const listed = <K extends 'sso_connection' | 'domain'>(kind: K) =>
+    mayListSetUp(call, `${kind}s`) ? rows.within(kind, '') : [];
   const newest = <T extends { at: number }>(items: T[]) =>
     items.filter(({ at }) => isRecent({ created_at: at })).sort((a, b) => b.at - a.at);
-  const connections = newest(rows.within('sso_connection', '').map((row) => ({ row, at: row.updated_at })));
-  const domains = newest(
-    rows.within('domain', '').map((row) => ({ row, at: row.verified_at ?? row.created_at })),
-  );
+  const connections = newest(listed('sso_connection').map((row) => ({ row, at: row.updated_at })));
+  const domains = newest(listed('domain').map((row) => ({ row, at: row.verified_at ?? row.created_at })));
   const tokens = rows
     .newest('credential', idPrefixes.scim, MOST)
     .filter((row) => row.revoked_at === null && isRecent(row));
@@ -112,10 +113,11 @@ function providersOf({ rows }: Core, isRecent: (row: { created_at: number }) => 
   };
 }
 
-/** What was recent at a time, as far as it is still there. */
-export function recentOf({ core }: Call<unknown>, now: number) {
-  const isRecent = ({ created_at }: { created_at: number }) => created_at > now - RECENT && created_at <= now;
+/** What was recent at a time, as far as it is still there and the caller may list it. */
+export function recentOf(call: Call<unknown>, now: number) {
+  const { core } = call;
   const { rows } = core;
+  const isRecent = ({ created_at }: { created_at: number }) => created_at > now - RECENT && created_at <= now;
   const passkeys = rows.newest('passkey', 'psk', MOST).filter(isRecent);
   const sessions = rows.newest('credential', 'ses', MOST).filter(isRecent);
   const waiting = rows
@@ -126,7 +128,6 @@ export function recentOf({ core }: Call<unknown>, now: number) {
     )
     .sort((a, b) => (b.enrolment_made_at ?? 0) - (a.enrolment_made_at ?? 0));
   const grants = rows.newest('grant', 'grt', MOST).filter(isRecent);
-  const trusts = trustsOf(core, isRecent);
   return {
     passkeys: bounded(
       passkeys.map(({ id, member_id, name, created_at }) => ({
@@ -167,11 +168,11 @@ export function recentOf({ core }: Call<unknown>, now: number) {
         expires_at: isoOrNull(expires_at),
       })),
     ),
-    upstreams: upstreamsOf(core, isRecent),
-    log_streams: logStreamsOf(core, isRecent),
-    ...providersOf(core, isRecent),
+    upstreams: upstreamsOf(call, isRecent),
+    log_streams: logStreamsOf(call, isRecent),
+    ...providersOf(call, isRecent),
     trusts: bounded(
-      trusts.map(({ id, name, trust, created_by, created_at }) => ({
+      trustsOf(core, isRecent).map(({ id, name, trust, created_by, created_at }) => ({
         id,
         name: name ?? '',
         issuer: trust?.issuer ?? '',

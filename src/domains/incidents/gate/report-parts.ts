@@ -16,9 +16,7 @@ import { lineageOf } from '../../../gate/rows/ends-with-parent';
 import { payerOf, rootOfCredential } from '../../../gate/rows/quota-root';
 import { actions as integrationNeeds } from '../../integrations/actions';
 import { sees } from '../../integrations/gate/reach';
-import { whole } from '../../log-streams/gate/maker';
 import { etagOf, statusOf } from '../../secrets/rules';
-import { actions as ssoNeeds } from '../../sso/actions';
 import { actions as syncNeeds } from '../../syncs/actions';
 import { syncs } from '../../syncs/gate/store';
 import { statusNow } from '../../syncs/wire';
@@ -36,6 +34,7 @@ import type {
 import { announced } from './announced';
 import { rowOf } from './contain';
 import { descentOf, isLiving, target } from './descent';
+import { mayListSetUp, maySeeUpstream } from './listed';
 import { incidentOf } from './record';
 
 const PAGE = 1000;
@@ -185,16 +184,20 @@ function connections(
   };
 }
 
-/** Of log streams, domains and connections to identity providers, what their lists would show this caller. */
+/**
+ * Of upstreams, log streams, domains and connections to identity providers, what their lists would show this
+ * caller. An upstream that is gone has no name here: the log has it.
+ */
 function setUp(call: Call<unknown>, { kind, ids }: Extract<Part, { part: 'set_up' }>): SetUpPart {
-  const { core, caller } = call;
-  const holds = (scopes: readonly string[]) =>
-    scopes.some((scope) => caller.permissions.some((own) => covers(own.scopes, scope)));
+  const { core } = call;
   const rows = <K extends 'log_stream' | 'domain' | 'sso_connection'>(wanted: K) =>
     ids.flatMap((id) => core.rows.get(wanted, id) ?? []);
-  const mayList = kind === 'log_streams' ? whole(call) === null : holds(ssoNeeds['domain.list'].scopes);
-  // safety: report-set-up-as-listed
-  if (!mayList) return [];
+  if (kind === 'upstreams')
+    return ids.flatMap((id) => {
+      const row = core.rows.get('upstream', id);
+      return maySeeUpstream(call, row) ? [{ id, name: row?.name ?? '' }] : [];
+    });
+  if (!mayListSetUp(call, kind)) return [];
   if (kind === 'domains') return rows('domain').map(({ id, domain }) => ({ id, name: domain }));
   return rows(kind === 'log_streams' ? 'log_stream' : 'sso_connection').map(({ id, name }) => ({ id, name }));
 }

@@ -79,15 +79,6 @@ async function* readFrom(body: ReadableStream<Uint8Array>, watching: Watch): Asy
   }
 }
 
-async function* maskedIn(
-  source: AsyncIterable<Uint8Array>,
-  values: readonly string[],
-): AsyncGenerator<Uint8Array> {
-  const { take, end } = masker(values);
-  for await (const chunk of source) yield take(chunk);
-  yield end();
-}
-
 export interface Download {
   kinds: NonNullable<ReturnType<typeof import('./decode').codingsOf>>;
   values: readonly string[];
@@ -109,12 +100,14 @@ const howOf = (watching: Watch): UseEnd => {
 /** A body on its way to the caller: unpacked, masked and counted. */
 export function downloadOf(body: ReadableStream<Uint8Array>, given: Download): ReadableStream<Uint8Array> {
   const { kinds, values, length, most, counts, watching, ended } = given;
-  const parts = maskedIn(unpacked(readFrom(body, watching), kinds), values);
+  const parts = unpacked(readFrom(body, watching), kinds);
+  const { take, end } = masker(values);
   const next = async (): Promise<Uint8Array | null> => {
     for (;;) {
       const { done, value } = await parts.next();
+      const masked = done ? end() : take(value);
+      if (masked.length > 0) return masked;
       if (done) return null;
-      if (value.length > 0) return value;
     }
   };
   let isOver = false;

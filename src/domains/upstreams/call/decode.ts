@@ -54,26 +54,20 @@ function through(stream: ReturnType<typeof createGunzip>, piece: Uint8Array | nu
   });
 }
 
-/** What these bytes unpack to. Throws if they are not whole, or not of this kind. */
-export async function* unpacked(
-  source: AsyncIterable<Uint8Array>,
-  kinds: readonly Kind[],
-): AsyncGenerator<Uint8Array> {
-  const [kind, ...rest] = kinds;
-  if (kind === undefined) {
-    yield* source;
-    return;
-  }
+async function* unpackedOnce(source: AsyncIterable<Uint8Array>, kind: Kind): AsyncGenerator<Uint8Array> {
   const stream = KINDS[kind]();
-  const one = async function* () {
-    try {
-      for await (const chunk of source)
-        for (let at = 0; at < chunk.length; at += PIECE)
-          yield* await through(stream, chunk.subarray(at, at + PIECE));
-      yield* await through(stream, null);
-    } finally {
-      stream.destroy();
-    }
-  };
-  yield* unpacked(one(), rest);
+  try {
+    for await (const chunk of source)
+      for (let at = 0; at < chunk.length; at += PIECE)
+        yield* await through(stream, chunk.subarray(at, at + PIECE));
+    yield* await through(stream, null);
+  } finally {
+    stream.destroy();
+  }
 }
+
+/** What these bytes unpack to. Throws if they are not whole, or not of this kind. */
+export const unpacked = (
+  source: AsyncGenerator<Uint8Array>,
+  kinds: readonly Kind[],
+): AsyncGenerator<Uint8Array> => kinds.reduce(unpackedOnce, source);

@@ -108,12 +108,18 @@ const allForms = (value: string): Form[] => [
   ...[json, percent].map((spelling) => ({ bytes: utf8(value), spelling })),
 ];
 
-/** Forms by their first two bytes, to skip quickly over what begins none. */
+/**
+ * Forms by their first two bytes, to skip quickly over what begins none. `isPair` has a bit for each pair:
+ * each call makes these tables, so they are small.
+ */
 interface Forms {
   pairs: Map<number, Form[]>;
   isPair: Uint8Array;
   isFirst: Uint8Array;
 }
+
+const isPairIn = ({ isPair, isFirst }: Forms, first: number, second: number): boolean =>
+  isFirst[first] === 1 && ((isPair[(first << 5) | (second >> 3)] as number) & (1 << (second & 7))) !== 0;
 
 /** What a form may begin with. */
 function beginnings({ bytes, spelling }: Form): (readonly [number, number])[] {
@@ -128,12 +134,12 @@ function beginnings({ bytes, spelling }: Form): (readonly [number, number])[] {
 }
 
 function indexed(forms: readonly Form[]): Forms {
-  const found: Forms = { pairs: new Map(), isPair: new Uint8Array(65_536), isFirst: new Uint8Array(256) };
+  const found: Forms = { pairs: new Map(), isPair: new Uint8Array(8192), isFirst: new Uint8Array(256) };
   for (const form of forms)
     for (const [first, second] of beginnings(form)) {
       const pair = first * 256 + second;
       found.pairs.set(pair, [...(found.pairs.get(pair) ?? []), form]);
-      found.isPair[pair] = 1;
+      found.isPair[pair >> 3] = (found.isPair[pair >> 3] as number) | (1 << (pair & 7));
       found.isFirst[first] = 1;
     }
   return found;
@@ -248,7 +254,7 @@ export function masker(values: readonly string[]): Masker {
     let pending: Found | null = null;
     const last = raw.length - 1;
     for (let at = 0; at < last; at += 1) {
-      if (forms.isPair[(raw[at] as number) * 256 + (raw[at + 1] as number)] === 0) continue;
+      if (!isPairIn(forms, raw[at] as number, raw[at + 1] as number)) continue;
       const found = foundAt(raw, at);
       // What may begin a form stays here until it is decided.
       if (found.pending.length > 0 && !isEnd) {

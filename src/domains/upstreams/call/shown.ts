@@ -16,7 +16,8 @@ const EACH_END = 10_000;
 const MOST_REST = 16_000;
 
 /** Characters that a page shows as something else, or not at all. */
-const INVISIBLE = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const INVISIBLE =
+  /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5|[\u{e0100}-\u{e01ef}]/gu;
 const visible = (text: string): string =>
   text.replace(INVISIBLE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 

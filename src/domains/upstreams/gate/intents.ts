@@ -1,5 +1,6 @@
 // Calls of upstreams that have begun, in the gate's own storage: each is there before its request leaves, and
 // until its audit entry is written. From them follow the rates of calls, and how many there are at a time.
+// The calls of the last minute are in memory too: each call compares itself with all of them.
 // Invariant: a call has one entry, of its answer, of its loss, or of what was altered; an answer whose Worker
 // is lost has one more.
 import type { Draft } from '../../../gate/audit/entry';
@@ -53,6 +54,19 @@ export interface Lost {
   intent: Intent | null;
 }
 
+/** A call of the last minute, as rates count it. */
+interface Recent {
+  at: number;
+  root: string;
+  upstream: string;
+}
+
+/** Milliseconds until fewer than `most` of these calls, oldest first, are of the last minute. */
+function waitOf(calls: readonly Recent[], most: number, now: number): number {
+  const oldest = calls.at(-most);
+  return oldest ? Math.max(0, oldest.at + MINUTE - now) : 0;
+}
+
 function parsed<T>(text: string): T | null {
   try {
     return JSON.parse(text);
@@ -62,14 +76,12 @@ function parsed<T>(text: string): T | null {
 }
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the statements.
-export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
+export function createIntents({ storage: { sql }, now: clock }: Pick<Core, 'storage' | 'now'>) {
   sql.exec(
     'create table if not exists use_intents (id text primary key, upstream text not null, root text not null, caller text not null, draft text not null, at integer not null, until integer not null, answered integer not null default 0) without rowid',
   );
-  sql.exec('create index if not exists use_intents_at on use_intents (at)');
-  sql.exec('create index if not exists use_intents_until on use_intents (until)');
-  const count = (where: string, ...values: SqlStorageValue[]) =>
-    sql.exec<{ n: number }>(`select count(*) n from use_intents where ${where}`, ...values).one().n;
+  // What has ended has `until` 0, so the oldest of those is found at once.
+  sql.exec('create index if not exists use_intents_until_at on use_intents (until, at)');
   const ofRow = ({ id, upstream, at, until, ...row }: Stored): Intent | null => {
     const user = parsed<User>(row.caller);
     const draft = parsed<Draft>(row.draft);
@@ -78,18 +90,14 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
       return null;
     return { id, upstream, at, until, user, draft, isAnswered: row.answered === 1 };
   };
-  /** Milliseconds until fewer than so many calls of the last minute are left. */
-  const wait = (now: number, most: number, where: string, ...values: SqlStorageValue[]): number => {
-    const [oldest] = sql
-      .exec<{ at: number }>(
-        `select at from use_intents where at > ? and ${where} order by at desc limit 1 offset ?`,
+  const stored = (now: number): Recent[] =>
+    sql
+      .exec<Recent & Record<string, SqlStorageValue>>(
+        'select at, root, upstream from use_intents where at > ? order by at',
         now - MINUTE,
-        ...values,
-        most - 1,
       )
       .toArray();
-    return oldest ? oldest.at + MINUTE - now : 0;
-  };
+  let recent = stored(clock());
   let pausedUntil = 0;
   return {
     /** No call begins for a while. */
@@ -97,11 +105,13 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
       pausedUntil = now + PAUSED;
     },
     begin({ id, upstream, user, draft, at, until }: Omit<Intent, 'isAnswered'>): void {
-      sql.exec(
+      const { rowsWritten } = sql.exec(
         // A call whose first reply was lost is the same call.
         'insert into use_intents values (?, ?, ?, ?, ?, ?, ?, 0) on conflict do nothing',
         ...[id, upstream, user.root, JSON.stringify(user), JSON.stringify(draft), at, until],
       );
+      if (rowsWritten === 0) return;
+      recent = [...recent.filter((call) => call.at > at - MINUTE), { at, root: user.root, upstream }];
     },
     /** Null also if what is stored of it was altered: it may go no further. */
     get(id: string): Intent | null {
@@ -119,17 +129,23 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
       now: number,
       { root, upstream, rate }: { root: string; upstream: string; rate: number | null },
     ): number {
-      const isBusy =
-        now < pausedUntil ||
-        // safety: uses-at-a-time-bounded
-        count('until > ?', now) >= MOST_CALLS.once ||
-        count('until > ? and root = ?', now, root) >= MOST_CALLS.rootOnce;
+      const { all, own } = sql
+        .exec<{ all: number; own: number }>(
+          'select count(*) "all", count(iif(root = ?, 1, null)) own from use_intents where until > ?',
+          root,
+          now,
+        )
+        .one();
+      // safety: uses-at-a-time-bounded
+      const isBusy = now < pausedUntil || all >= MOST_CALLS.once || own >= MOST_CALLS.rootOnce;
+      const ofRoot = recent.filter((call) => call.root === root);
+      const ofUpstream = recent.filter((call) => call.upstream === upstream);
       return Math.max(
         isBusy ? 1000 : 0,
         // safety: uses-a-minute-bounded
-        wait(now, MOST_CALLS.minute, '1'),
-        wait(now, MOST_CALLS.rootMinute, 'root = ?', root),
-        rate === null ? 0 : wait(now, rate, 'upstream = ?', upstream),
+        waitOf(recent, MOST_CALLS.minute, now),
+        waitOf(ofRoot, MOST_CALLS.rootMinute, now),
+        rate === null ? 0 : waitOf(ofUpstream, rate, now),
       );
     },
     underWay: (now: number): string[] =>
@@ -150,18 +166,24 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
     /** Deletes what counts no more. Returns when there is more to do, or null. */
     sweep(now: number): number | null {
       sql.exec('delete from use_intents where until = 0 and at <= ?', now - MINUTE);
-      const { n } = sql
+      const times = sql
         .exec<{ n: number | null }>(
-          'select min(case until when 0 then at + ? else until end) n from use_intents',
+          'select min(at) + ? n from use_intents where until = 0 union all select min(until) from use_intents where until > 0',
           MINUTE,
         )
-        .one();
-      return n === null ? null : Math.max(n, now + 1000);
+        .toArray()
+        .flatMap(({ n }) => n ?? []);
+      return times.length === 0 ? null : Math.max(Math.min(...times), now + 1000);
     },
     /** The clock was ahead, and is right again. */
-    bringForward: (now: number) =>
-      void sql.exec('update use_intents set at = min(at, ?1), until = min(until, ?1 + ?2)', now, 2 * MINUTE),
-    clear: () => void sql.exec('delete from use_intents'),
+    bringForward(now: number): void {
+      sql.exec('update use_intents set at = min(at, ?1), until = min(until, ?1 + ?2)', now, 2 * MINUTE);
+      recent = stored(now);
+    },
+    clear(): void {
+      sql.exec('delete from use_intents');
+      recent = [];
+    },
   };
 }
 

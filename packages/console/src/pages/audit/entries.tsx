@@ -5,6 +5,7 @@ import { useNames } from '../../organisation/people';
 import { here, useList, useRead, vault } from '../../requests/api';
 import { me } from '../../session/session';
 import { Button } from '../../ui/controls/button';
+import { Late } from '../../ui/late';
 import { Listing } from '../../ui/lists/listing';
 import { Lines } from '../../ui/lists/table';
 import { Empty, Time } from '../../ui/parts';
@@ -37,10 +38,11 @@ function useEntries(query: Query, isFollowing: boolean) {
     isFollowing,
     () => AGAIN,
   );
-  if (!isFollowing) return list;
+  if (!isFollowing) return { ...list, answers: list.data?.pages };
   const rows = (live.data as { data: Entry[] } | undefined)?.data ?? list.rows;
   return {
     ...list,
+    answers: [live.data],
     error: live.error,
     rows: rows.filter((entry) => !isOwnLook(entry)),
     hasNextPage: undefined,
@@ -145,6 +147,7 @@ export function Entries() {
           </Button>
         )}
       </div>
+      <Late answers={list.answers} />
       <Listing<Entry>
         list={list}
         skeleton={8}

@@ -5,6 +5,7 @@ import { useParameter } from '../../navigation/router';
 import { here, useRead, vault } from '../../requests/api';
 import { Button } from '../../ui/controls/button';
 import { Tabs } from '../../ui/controls/tabs';
+import { Late } from '../../ui/late';
 import { Segments } from '../../ui/lists/filters';
 import { Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
 import { download } from '../../ui/values/download';
@@ -53,6 +54,7 @@ const Loaded = ({ report }: { report: Report }) => {
     .sort((one, other) => rank(one) - rank(other));
   return (
     <>
+      <Late answers={[report]} />
       <Summary report={report} chosen={status} onChoose={choose} />
       <Tabs
         label="Report sections"

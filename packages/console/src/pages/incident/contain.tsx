@@ -137,7 +137,7 @@ function Act({ graph, choice, onChoice, onDone }: ActProps) {
       {may('secrets:rotate') && (
         <Checkbox
           label="Rotate generated secrets"
-          hint="Generated secrets that it read or wrote get a new value. The report lists the others, which you must rotate yourself."
+          hint="Generated secrets that it read, wrote or sent through its upstreams get a new value. The report lists the others, which you must rotate yourself."
           checked={rotate}
           onChecked={(checked) => onChoice({ rotate: checked, since })}
         />
@@ -178,7 +178,7 @@ function Act({ graph, choice, onChoice, onDone }: ActProps) {
             </li>
             <li>
               {rotate
-                ? 'Generated secrets that it read or wrote get a new version.'
+                ? 'Generated secrets that it read, wrote or sent through its upstreams get a new version.'
                 : 'No secrets are changed.'}
             </li>
             <li>

@@ -71,8 +71,9 @@ export const useCredentials = () =>
 export const isId = (text: string): boolean =>
   /^(key|tok|agt|prv|bgt|ses|trs|scm)_[A-Za-z0-9]{10,}$/.test(text);
 
-/** Whether a text is a token of this service, which no field should store. */
-export const isToken = (text: string): boolean => text.length > 30 && /^(svc|eyJ)/.test(text);
+/** The token in a text, such as a header or a line of a log: no field and no address should hold it. */
+export const tokenIn = (text: string): string | undefined =>
+  /(?<![A-Za-z0-9_])(?:svc[a-z]*_|eyJ)[\w.~-]{22,}/.exec(text)?.[0];
 
 /** The credential that a token belongs to; null if it is not a token of this organisation. */
 export async function identify(token: string): Promise<string | null> {

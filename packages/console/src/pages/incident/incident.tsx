@@ -6,7 +6,7 @@ import { Button } from '../../ui/controls/button';
 import { FilterText } from '../../ui/lists/filters';
 import { Table } from '../../ui/lists/table';
 import { Badge, Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
-import { type Found, identify, isId, isToken, KINDS, useCredentials } from './credentials';
+import { type Found, identify, isId, KINDS, tokenIn, useCredentials } from './credentials';
 import { type Incident as One, useIncidents } from './data';
 import { PanicCard } from './panic';
 import './incident.css';
@@ -45,8 +45,9 @@ function Find() {
   const onSearch = (text: string) => {
     const given = text.trim();
     setProblem('');
-    if (isToken(given))
-      return void look(given).catch(() =>
+    const token = tokenIn(given);
+    if (token !== undefined)
+      return void look(token).catch(() =>
         setProblem('The token could not be looked up. Try the id or name of the credential.'),
       );
     setSearch(text);

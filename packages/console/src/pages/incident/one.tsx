@@ -5,6 +5,7 @@ import { Who } from '../../organisation/people';
 import { summaryOf } from '../../requests/seen';
 import { may } from '../../session/may';
 import { Button } from '../../ui/controls/button';
+import { Late } from '../../ui/late';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Facts, Id, PageHead, Time } from '../../ui/parts';
 import { type IncidentReport, useIncident } from './data';
@@ -90,6 +91,7 @@ export default function IncidentPage({ params: { id = '' } }: { params: Record<s
         )}
       </PageHead>
       <div class="stack spaced">
+        <Late answers={[incident]} />
         <Facts items={factsOf(incident)} />
         {rotation && <Rotation rotation={rotation} />}
         {recent && (

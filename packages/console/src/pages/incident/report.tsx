@@ -68,11 +68,13 @@ export function Due({ seen, ...secret }: Secret & { seen: number }) {
   );
 }
 
-/** The newest version of a secret that the credential read or wrote. */
-const newestOf = ({ read, written }: ReportOf, id: string): number =>
+/** The newest version of a secret that the credential read, used or wrote. */
+const newestOf = ({ read, used, written }: ReportOf, id: string): number =>
   Math.max(
     0,
-    ...[...read, ...written].filter(({ secret_id }) => secret_id === id).map(({ version }) => version),
+    ...[...read, ...used, ...written]
+      .filter(({ secret_id }) => secret_id === id)
+      .map(({ version }) => version),
   );
 
 /** One section of the report. An empty section is one line. */
@@ -128,8 +130,15 @@ const Touched = (secret: ReportOf['read'][number]) => (
   </>
 );
 
+interface Made {
+  id: string;
+  name: string | null;
+  action: string;
+}
+
 /** What it set up besides. */
 const SET_UP = [
+  ['Upstreams it created or changed', 'upstreams', 'It changed no upstreams.'],
   ['Log streams it created or changed', 'log_streams', 'It changed no log streams.'],
   ['Domains it added or verified', 'domains', 'It added no domains.'],
   ['Identity providers it connected', 'sso_connections', 'It connected no identity providers.'],
@@ -143,6 +152,13 @@ export const Deeds = ({ report }: { report: ReportOf }) => (
       title="Read"
       items={report.read}
       none="It read no values."
+      row={(secret) => <Touched {...secret} />}
+    />
+    <Part
+      title="Used through upstreams"
+      lead="Calls show no value, except to whoever chose where the upstream sends. So uses by anybody count from when it created or changed the upstream."
+      items={report.used}
+      none="It used no secret through an upstream."
       row={(secret) => <Touched {...secret} />}
     />
     <Part
@@ -201,7 +217,7 @@ export const Deeds = ({ report }: { report: ReportOf }) => (
       <Part
         key={kind}
         title={title}
-        items={report[kind]}
+        items={report[kind] as Made[]}
         none={none}
         row={({ id, name, action }) => (
           <>
@@ -265,7 +281,7 @@ export function Rotation({
       {due.length > 0 && (
         <Part
           title="Rotate these yourself"
-          lead="The credential read or wrote these secrets, and they have no new value yet. Get new values from their issuers and store them."
+          lead="The credential read or wrote these secrets, or had them sent through its upstreams, and they have no new value yet. Get new values from their issuers and store them."
           items={due}
           none=""
           row={({ version, secret_id, name }) => <Due secret_id={secret_id} name={name} seen={version} />}

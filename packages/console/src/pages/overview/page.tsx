@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget } from '../../requests/api';
 import { Button } from '../../ui/controls/button';
+import { Late } from '../../ui/late';
 import { Badge, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
 import { Activity } from './activity';
 import { type Item, type Overview, useOverview } from './data';
@@ -118,6 +119,7 @@ export default function Page() {
       {isPending && <Skeleton rows={5} />}
       {data && (
         <div class="overview">
+          <Late answers={[data]} />
           {PARTS.map((part) => (
             <Part key={part.name} part={part} overview={data} onAct={setActing} />
           ))}

@@ -1,7 +1,7 @@
 // Whom a change of secrets affects: who read them in the last day, whom to tell, and which upstreams place
 // them. Invariants: it shows what the lists of readers, upstreams, credentials and members show the
 // member, and nothing for a list that they may not see; it is never green while an upstream may place one
-// of them, since calls of upstreams are not reads.
+// of them, since calls of upstreams are not reads, nor while readers of a region may be missing.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -10,6 +10,7 @@ import { useMembers, Who } from '../../organisation/people';
 import { here, useRead, vault } from '../../requests/api';
 import { may } from '../../session/may';
 import { me } from '../../session/session';
+import { Late, lateIn } from '../../ui/late';
 import { Time } from '../../ui/parts';
 import { Maker } from '../credentials/maker';
 import { nameOfKind } from '../credentials/words';
@@ -22,7 +23,8 @@ const SHOWN = 5;
 /** The most secrets whose readers are read: each is a request. */
 const MOST = 10;
 
-function Row({ reader: { actor, last_read_at, count } }: { reader: Reader }) {
+/** Without the number of reads: that is of all time. */
+function Row({ reader: { actor, last_read_at } }: { reader: Reader }) {
   const { members } = useMembers();
   const person = members.find(({ id }) => id === actor.id);
   const source = actor.parent_id ?? actor.id;
@@ -30,30 +32,31 @@ function Row({ reader: { actor, last_read_at, count } }: { reader: Reader }) {
     <li>
       <Who id={actor.id} name={actor.name ?? undefined} />{' '}
       <span class="dim small">
-        {actor.id === me.value?.id ? 'you' : (person?.email ?? nameOfKind(actor.kind))},{' '}
-        {count === 1 ? 'one read' : counted(count, 'read')}, <Time at={last_read_at} />.
-        {!person && source && <Maker id={source} />}
+        {actor.id === me.value?.id ? 'you' : (person?.email ?? nameOfKind(actor.kind))}, last read{' '}
+        <Time at={last_read_at} />.{!person && source && <Maker id={source} />}
       </span>
     </li>
   );
 }
 
-/** The readers of several secrets since a time, each once, newest first. */
-async function readersSince(ids: string[], since: number, signal: AbortSignal): Promise<{ data: Reader[] }> {
+/** The readers of several secrets since a time, each once, newest first; and the answers they come from. */
+async function readersSince(ids: string[], since: number, signal: AbortSignal) {
   const found = new Map<string, Reader>();
+  const answers: unknown[] = [];
   for (const id of ids) {
     const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}/readers', {
       params: { path: { ...here(), id }, query: { limit: 100 } },
       signal,
     });
+    answers.push(data);
     for (const reader of data.data.filter(({ last_read_at }) => Date.parse(last_read_at) >= since)) {
       const key = `${reader.actor.kind} ${reader.actor.id}`;
       const known = found.get(key);
-      const newest = known && known.last_read_at > reader.last_read_at ? known : reader;
-      found.set(key, { ...newest, count: reader.count + (known?.count ?? 0) });
+      if (!known || known.last_read_at < reader.last_read_at) found.set(key, reader);
     }
   }
-  return { data: [...found.values()].sort((a, b) => (a.last_read_at < b.last_read_at ? 1 : -1)) };
+  const readers = [...found.values()].sort((a, b) => (a.last_read_at < b.last_read_at ? 1 : -1));
+  return { data: { readers, answers } };
 }
 
 type Affecting = Pick<Secret, 'id' | 'name' | 'environment'>;
@@ -132,21 +135,29 @@ function ReadBy({ secrets, outcome, isPlaced }: AffectedProps & { isPlaced: bool
   );
   if (!data) return null;
   const it = ids.length === 1 ? 'it' : 'them';
-  if (!data.length)
-    return <p class={`note ${isPlaced ? 'plain' : 'good'}`}>Nobody has read {it} in the last 24 hours.</p>;
-  const more = data.length - SHOWN;
+  const { readers, answers } = data;
+  const isWhole = !isPlaced && !lateIn(answers).length;
+  if (!readers.length)
+    return (
+      <>
+        <p class={`note ${isWhole ? 'good' : 'plain'}`}>Nobody has read {it} in the last 24 hours.</p>
+        <Late answers={answers} />
+      </>
+    );
+  const more = readers.length - SHOWN;
   return (
     <section class="note warn affected" aria-label="Affected">
       <p>
-        <strong>{data.length === 1 ? 'One reader' : counted(data.length, 'reader')}</strong> in the last 24
-        hours. {outcome}
+        <strong>{readers.length === 1 ? 'One reader' : counted(readers.length, 'reader')}</strong> in the last
+        24 hours. {outcome}
       </p>
       <ul class="names">
-        {data.slice(0, SHOWN).map((reader) => (
+        {readers.slice(0, SHOWN).map((reader) => (
           <Row key={`${reader.actor.kind} ${reader.actor.id}`} reader={reader} />
         ))}
       </ul>
       {more > 0 && <p class="small dim">And {counted(more, 'other')}.</p>}
+      <Late answers={answers} />
     </section>
   );
 }

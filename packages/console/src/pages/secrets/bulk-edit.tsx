@@ -1,8 +1,10 @@
 // Edits tags, lifetimes and rotation of several secrets. Invariant: each secret is a request of its own
 // that names the state that was shown, and has a row with its result; those that failed, and those that
-// were not reached when the member stopped, stay selected.
+// were not reached when the member stopped, stay selected. The row of one that somebody else changed shows
+// what differs: a further edit is made to that state.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
+import { ChangedError, wordsOf } from '../../changes/changed-error';
 import { counted } from '../../counted';
 import { at, forget, vault } from '../../requests/api';
 import { explain } from '../../requests/errors';
@@ -35,6 +37,8 @@ interface Result {
   label: string;
   /** Why it was not changed. */
   why?: string;
+  /** Makes the next edit apply to the state that `why` tells of. */
+  accept?: () => void;
 }
 
 async function edit(secret: Secret, draft: Draft): Promise<Result> {
@@ -48,7 +52,9 @@ async function edit(secret: Secret, draft: Draft): Promise<Result> {
     return { secret, tone: 'good', label: 'changed' };
   } catch (error) {
     if (error instanceof ApprovalRequiredError) return { secret, tone: 'warn', label: 'waits for approval' };
-    return { secret, tone: 'bad', label: 'not changed', why: explain(error).title };
+    const refused = { secret, tone: 'bad', label: 'not changed' } as const;
+    if (!(error instanceof ChangedError)) return { ...refused, why: explain(error).title };
+    return { ...refused, why: `${error.message}: ${wordsOf(error.differences)}`, accept: error.accept };
   }
 }
 
@@ -169,7 +175,11 @@ export function EditSeveral({ environment, secrets: chosen, onClose }: Props) {
   const [isDone, setDone] = useState(false);
   const { begin, stop } = useStop();
   const isRunning = results !== null && !isDone;
-  const close = () => (isRunning ? stop() : onClose(secrets.filter(({ id }) => !finished.has(id))));
+  const close = () => {
+    if (isRunning) return stop();
+    for (const { accept } of results ?? []) accept?.();
+    onClose(secrets.filter(({ id }) => !finished.has(id)));
+  };
   const act = async () => {
     checkTags(input.tags);
     const draft = { ...input, tags: tagsOf(input.tags) };

@@ -3,13 +3,14 @@ import type { components } from '@secrets-vault/client';
 import { counted } from '../../counted';
 import { kindOfId } from '../../organisation/people';
 import { here, useList, vault } from '../../requests/api';
+import { Late } from '../../ui/late';
 import { Lines, Table } from '../../ui/lists/table';
 import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
 
 type Reader = components['schemas']['Reader'];
 
 export function Readers({ id }: { id: string }) {
-  const { rows, error, isPending, refetch, more } = useList<Reader>(
+  const { rows, data, error, isPending, refetch, more } = useList<Reader>(
     ['secrets', 'readers', id],
     (cursor, signal) =>
       vault().api.GET('/orgs/{org_id}/secrets/{id}/readers', {
@@ -25,6 +26,7 @@ export function Readers({ id }: { id: string }) {
         Who has read the value. Who may read it depends on roles and grants: see Shares, or check a member’s
         access on their page.
       </p>
+      <Late answers={data?.pages} />
       <Table
         label="Readers"
         rows={rows}

@@ -4,6 +4,7 @@
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
+import { ChangedError, wordsOf } from '../../changes/changed-error';
 import { counted } from '../../counted';
 import { at, forget, vault } from '../../requests/api';
 import { change } from '../../requests/seen';
@@ -12,7 +13,7 @@ import { Button } from '../../ui/controls/button';
 import { Confirm } from '../../ui/dialogs/confirm';
 import { type Run, useStop } from '../../ui/dialogs/stop';
 import type { Choosing } from '../../ui/lists/table';
-import { report, tell } from '../../ui/toast';
+import { report, tell, warn } from '../../ui/toast';
 import { Affected } from './affected';
 import { EditSeveral, Names } from './bulk-edit';
 import type { Row, Secret } from './secret';
@@ -50,6 +51,20 @@ const remove = (secret: Secret) =>
   change(secret, (header) => vault().api.DELETE('/orgs/{org_id}/secrets/{id}', at(secret.id, header)));
 const restore = (secret: Secret) => vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(secret.id));
 
+/** As many as are shown at a time. The rest is told when this is repeated. */
+const MOST_TOLD = 3;
+
+/**
+ * Tells what somebody else changed. Repeated, the change is made to the state that was told, so the rest
+ * stays refused.
+ */
+function tellChanged(changed: [Secret, ChangedError][]): void {
+  for (const [{ name }, { differences, accept }] of changed.slice(0, MOST_TOLD)) {
+    warn(`Someone else changed ${name}`, `${wordsOf(differences)}. Repeat this for its current state.`);
+    accept();
+  }
+}
+
 /** Changes secrets one after the other. Returns those that were not changed, and tells how many were. */
 async function each(
   secrets: Secret[],
@@ -59,12 +74,14 @@ async function each(
 ): Promise<Secret[]> {
   const failed: Secret[] = [];
   const errors: unknown[] = [];
+  const changed: [Secret, ChangedError][] = [];
   for (const secret of secrets)
     if (run.isStopped) failed.push(secret);
     else
       await act(secret).catch((error) => {
         failed.push(secret);
-        errors.push(error);
+        if (error instanceof ChangedError) changed.push([secret, error]);
+        else errors.push(error);
       });
   await forget('secrets');
   const count = secrets.length - failed.length;
@@ -77,6 +94,7 @@ async function each(
         : undefined,
     );
   if (held > 1) tell(`${counted(held, 'secret')} wait for approval`, 'Repeat this once they are approved.');
+  tellChanged(changed);
   const first = errors.find((error) => held < 2 || !(error instanceof ApprovalRequiredError));
   if (first) report(first);
   return failed;
