@@ -113,6 +113,36 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expectQuiet(ann);
   });
 
+  it('an incident shows upstreams that the key changed, and what they sent for anybody', async () => {
+    const { page, url, org, api, go } = ann;
+    const { name } = await api('POST', '/secrets', { name: 'SENT', type: 'generic', value: 'sent-value' });
+    const { id } = await api('POST', '/upstreams', {
+      name: 'billing-api',
+      base_url: 'https://api.example.com',
+      environment: 'production',
+      auth: [{ type: 'header', name: 'Authorization', value: `Bearer {{${name}}}`, guessable: true }],
+      allow: [{ methods: ['GET'], paths: ['/*'] }],
+    });
+    const scopes = ['secrets:read', 'upstreams:write'];
+    const key = await api('POST', '/api-keys', { name: 'rerouted', scopes });
+    const base_url = `http://127.0.0.1:${await freePort()}`;
+    await call(url, key.token, 'PATCH', `/orgs/${org}/upstreams/${id}`, { base_url });
+    await expect(api('GET', '/use/billing-api/x')).rejects.toThrow(/50[24]/);
+    await go(`/incident/${key.id}`, 'Contain rerouted');
+    const part = (title: string) => page.locator('.parts section', { hasText: title });
+    await part('Used through upstreams').getByRole('link', { name }).waitFor();
+    await part('To rotate yourself').getByRole('link', { name }).waitFor();
+    await part('Upstreams it created or changed').getByText('billing-api').waitFor();
+    // A region that did not reply has entries that the report lacks.
+    await page.route(/\/contain$/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), regions_missing: ['weur'] } });
+    });
+    await page.reload();
+    await page.getByText('No reply from the region weur').waitFor();
+    expectQuiet(ann);
+  });
+
   it('containing a credential that is no longer valid does not promise to revoke it', async () => {
     const { page, api, go } = ann;
     const { id } = await api('POST', '/api-keys', { name: 'ended key', scopes: ['secrets:read'] });
@@ -214,36 +244,6 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
       ann.said.length = 0;
     },
   );
-
-  it('an incident shows upstreams that the key changed, and what they sent for anybody', async () => {
-    const { page, url, org, api, go } = ann;
-    const { name } = await api('POST', '/secrets', { name: 'SENT', type: 'generic', value: 'sent-value' });
-    const { id } = await api('POST', '/upstreams', {
-      name: 'billing-api',
-      base_url: 'https://api.example.com',
-      environment: 'production',
-      auth: [{ type: 'header', name: 'Authorization', value: `Bearer {{${name}}}`, guessable: true }],
-      allow: [{ methods: ['GET'], paths: ['/*'] }],
-    });
-    const scopes = ['secrets:read', 'upstreams:write'];
-    const key = await api('POST', '/api-keys', { name: 'rerouted', scopes });
-    const base_url = `http://127.0.0.1:${await freePort()}`;
-    await call(url, key.token, 'PATCH', `/orgs/${org}/upstreams/${id}`, { base_url });
-    await expect(api('GET', '/use/billing-api/x')).rejects.toThrow(/50[24]/);
-    await go(`/incident/${key.id}`, 'Contain rerouted');
-    const part = (title: string) => page.locator('.parts section', { hasText: title });
-    await part('Used through upstreams').getByRole('link', { name }).waitFor();
-    await part('To rotate yourself').getByRole('link', { name }).waitFor();
-    await part('Upstreams it created or changed').getByText('billing-api').waitFor();
-    // A region that did not reply has entries that the report lacks.
-    await page.route(/\/contain$/, async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({ response, json: { ...(await response.json()), regions_missing: ['weur'] } });
-    });
-    await page.reload();
-    await page.getByText('No reply from the region weur').waitFor();
-    expectQuiet(ann);
-  });
 
   it('a second passkey is added, renamed and removed', async () => {
     const { page, go, context } = ann;
