@@ -1,4 +1,5 @@
-// The PATH of programs that svc starts. Invariant: a name leads to no program in the directory that svc works in.
+// The PATH of programs that svc starts. Invariant: a name leads to no program in the directory that svc works
+// in.
 import path from 'node:path';
 
 /**
