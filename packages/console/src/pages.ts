@@ -310,7 +310,7 @@ const tree: Record<Group, Page[]> = {
       icon: ShieldAlert,
       words: 'contain panic revoke leaked key emergency compromised stolen',
       needs: 'tokens:read',
-      load: () => import('./pages/incident/incident'),
+      load: () => import('./pages/incident/page'),
       below: [
         {
           path: '/incident/:id',
@@ -318,7 +318,7 @@ const tree: Record<Group, Page[]> = {
           needs: 'tokens:write',
           load: () => import('./pages/incident/contain'),
         },
-        { path: '/incident/report/:id', label: 'Incident', load: () => import('./pages/incident/one') },
+        { path: '/incident/report/:id', label: 'Incident', load: () => import('./pages/incident/detail') },
       ],
     },
     {

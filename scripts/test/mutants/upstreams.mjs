@@ -89,7 +89,7 @@ export const mutants = [
   {
     name: 'an upstream sets any header',
     tag: 'upstream-headers-own',
-    change: { from: '!SET_BY_US.test(name)', to: "name !== ''" },
+    change: { from: 'isPlaceable,', to: "(name) => name !== ''," },
     notice: `${UPSTREAMS} validation: each wrong field is refused and named`,
   },
   {

@@ -1,12 +1,13 @@
 // What an upstream may be given: where it sends, how it places secrets, and which requests it lets through.
 // Invariants: credentials stand in secrets, never in an upstream; the address passes the egress guard and is
-// not this service; no header of `auth` is one that the service or HTTP sets; each header and parameter is
-// set once; a pattern that can match no path that is sent on is refused.
+// not this service; no header of `auth` is one that the service, HTTP or a proxy sets; each header and
+// parameter is set once; a pattern that can match no path that is sent on is refused.
 import { z } from '@hono/zod-openapi';
 import type { UpstreamAllow, UpstreamAuth } from '../../db/upstreams';
 import { checkTarget, type Egress } from '../../delivery/egress';
 import { fieldsOf } from '../../http/wire';
-import { isPathPattern } from './call/allow';
+import { isPathPattern, METHODS, MOST_STARS, starsIn } from './call/allow';
+import { asCompared, isPlaceable } from './call/request-headers';
 import { namesIn, placedBy } from './references';
 
 const PRINTABLE = /^[\x20-\x7e]*$/;
@@ -27,17 +28,14 @@ const Plain = z
   .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII');
 const guessable = z.boolean().optional();
 
-/** Headers that the service or HTTP itself sets, or that say how a request is read. */
-const SET_BY_US =
-  /^(host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|accept-encoding|range|via|forwarded|origin|referer|dpop|(if|proxy|content|cf|sec|svc|x-forwarded|x-http-method|x-method)(-.*)?)$/i;
 const HeaderName = z
   .string()
   .max(64)
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header');
 const OwnHeader = HeaderName.refine(
   // safety: upstream-headers-own
-  (name) => !SET_BY_US.test(name),
-  'must not be a header that the service or HTTP sets',
+  isPlaceable,
+  'must not be a header that the service, HTTP or a proxy sets',
 );
 const Url = z.string().min(1).max(2048);
 const Label = z
@@ -91,16 +89,13 @@ export const Auth = z.discriminatedUnion('type', [
   }),
 ]);
 
-const stars = (text: string): number => text.split('*').length - 1;
-
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
 
 export const Allow = z.strictObject({
   methods: z
-    .array(z.enum(methods))
+    .array(z.enum(METHODS))
     .min(1)
-    .max(methods.length)
+    .max(METHODS.length)
     .refine(distinct, 'must not contain duplicates'),
   paths: z
     .array(
@@ -121,7 +116,7 @@ export const Allow = z.strictObject({
       .string()
       .max(256)
       .regex(PRINTABLE, 'must be printable ASCII')
-      .refine((text) => stars(text) <= 5, 'must have five * at most'),
+      .refine((text) => starsIn(text) <= MOST_STARS, 'must have five * at most'),
   )
     .refine(
       (headers) => Object.keys(headers).every((name) => HeaderName.safeParse(name).success),
@@ -138,11 +133,11 @@ export const Allow = z.strictObject({
 const MOST_CHARACTERS = 7500;
 const isShort = (value: unknown): boolean => JSON.stringify(value).length <= MOST_CHARACTERS;
 
-/** What one way to place secrets sets: a header in lower case, or a parameter. */
+/** What one way to place secrets sets: a header as servers compare it, or a parameter. */
 function setBy(auth: UpstreamAuth): string[] {
   switch (auth.type) {
     case 'header':
-      return [`header ${auth.name.toLowerCase()}`];
+      return [`header ${asCompared(auth.name)}`];
     case 'query':
       return [`parameter ${auth.name}`];
     case 'aws_sigv4':
@@ -184,7 +179,7 @@ function addressProblem(url: string, here: Here): string | null {
 }
 
 /** Why a base URL is refused; null if it is not. */
-export function baseUrlProblem(url: string, here: Here): string | null {
+function baseUrlProblem(url: string, here: Here): string | null {
   const problem = addressProblem(url, here);
   if (problem !== null) return problem;
   const path = /^https?:\/\/[^/?#]*([\s\S]*)$/i.exec(url)?.[1] ?? '';

@@ -3,7 +3,8 @@
 import { isSecretName } from '../../db/names';
 import type { UpstreamAuth } from '../../db/upstreams';
 
-const REFERENCE = /\{\{([^{}]*)\}\}/g;
+/** A name in a text. */
+export const REFERENCE = /\{\{([^{}]*)\}\}/g;
 
 /** The names in a text, or null if it has braces that name nothing. */
 export function namesIn(text: string): string[] | null {

@@ -7,7 +7,7 @@ import type { FullNeed } from '../../auth/actions';
 import type { Caller } from '../../auth/authorize';
 import { type Refusal, refuse, statusOf } from '../../errors';
 import { SEGMENT } from '../archive/segments';
-import { type Draft, type DraftOf, noSubject, SYSTEM_ACTOR } from '../audit/entry';
+import { type Draft, type DraftOf, noSubject, systemEntry } from '../audit/entry';
 import { reportViolation } from '../audit/integrity';
 import { MOST_ENTRIES, RESERVE } from '../audit/log';
 import type { Core } from '../core';
@@ -74,15 +74,12 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
  */
 function noteLate(core: Core, ask: Ask): void {
   core.auditLog.append(
-    {
-      actor: SYSTEM_ACTOR,
+    systemEntry({
       action: 'database.late',
       resource: ask.org,
-      environment: null,
-      version: null,
       reason: 'answered before the database had it',
       ...requestFields(ask),
-    },
+    }),
     200,
     core.now(),
   );

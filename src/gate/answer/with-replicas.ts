@@ -2,7 +2,7 @@
 // asks for requests that were lent before it is refused by a rate limit. Without replicas it does neither.
 // Under `auto` it notes from where it was read.
 
-import { SYSTEM_ACTOR } from '../audit/entry';
+import { systemEntry } from '../audit/entry';
 import type { Core } from '../core';
 import { identify } from '../identity/identify';
 import { rateLimit } from '../limits/rate-limit';
@@ -65,17 +65,14 @@ function noteWaitedOut(
   regions: readonly string[],
 ): void {
   core.auditLog.append(
-    {
-      actor: SYSTEM_ACTOR,
+    systemEntry({
       action: 'region.late',
       resource: org,
-      environment: null,
-      version: null,
       reason: `${regions.join(', ')} did not acknowledge it before their leases ended`,
       request_id: id,
       ip,
       user_agent,
-    },
+    }),
     200,
     core.now(),
   );

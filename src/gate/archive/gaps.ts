@@ -4,7 +4,7 @@
 
 import { genesis } from '../audit/chain';
 import type { Missing } from '../audit/entry';
-import { SYSTEM_ACTOR } from '../audit/entry';
+import { systemEntry } from '../audit/entry';
 import type { Core } from '../core';
 import { checkpoints } from './checkpoints';
 
@@ -59,18 +59,11 @@ function tellMissing(core: Core): void {
   const missing = missingEntries(core);
   if (missing.length === 0) return;
   core.auditLog.append(
-    {
-      actor: SYSTEM_ACTOR,
+    systemEntry({
       action: 'audit.missing',
       resource: core.org,
-      environment: null,
-      version: null,
       missing,
-      reason: null,
-      request_id: '',
-      ip: '',
-      user_agent: null,
-    },
+    }),
     200,
     core.now(),
   );

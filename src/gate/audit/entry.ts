@@ -12,9 +12,6 @@ export interface Actor {
   name: string | null;
 }
 
-/** The service itself. */
-export const SYSTEM_ACTOR: Actor = { kind: 'system', id: 'system', parent_id: null, name: null };
-
 /**
  * A lost range. `restore`: the restored backup does not contain it. `gate_lost`: it was in a gate whose
  * storage was lost.
@@ -175,6 +172,20 @@ export interface Draft {
   ip: string | null;
   user_agent: string | null;
 }
+
+const SYSTEM_ACTOR: Actor = { kind: 'system', id: 'system', parent_id: null, name: null };
+
+/** The entry of something that the service did by itself. Most have no place, no reason and no request. */
+export const systemEntry = (about: Pick<Draft, 'action' | 'resource'> & Partial<Draft>): Draft => ({
+  actor: SYSTEM_ACTOR,
+  environment: null,
+  version: null,
+  reason: null,
+  request_id: '',
+  ip: '',
+  user_agent: null,
+  ...about,
+});
 
 /**
  * Actions that read several secrets of an environment at once. Their entries name the environment, its

@@ -3,7 +3,7 @@
 // detected it. Invariant: one request causes at most one such entry, in addition to its own, never instead of
 // it.
 import type { IntegrityViolation } from '../../errors';
-import { type Draft, SYSTEM_ACTOR } from './entry';
+import { type Draft, systemEntry } from './entry';
 import type { AuditLog } from './log';
 
 /** The request that detected it, as in audit entries. */
@@ -33,18 +33,15 @@ export function reportViolation(
     return;
   core.storage.transactionSync(() =>
     core.auditLog.append(
-      {
-        actor: SYSTEM_ACTOR,
+      systemEntry({
         action,
         resource,
-        environment: null,
-        version: null,
         reason: event,
         ...entry,
         request_id: by.request_id,
         ip: by.ip,
         user_agent: by.user_agent,
-      },
+      }),
       status,
       core.now(),
     ),

@@ -8,7 +8,7 @@ import { BRIEF_KINDS, isBrief } from '../../db/credential-kinds';
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
-import { SYSTEM_ACTOR } from '../audit/entry';
+import { systemEntry } from '../audit/entry';
 import type { Core, Declared } from '../core';
 import { isAlive } from '../identity/lifetime';
 import { WINDOW } from '../limits/rate-limit';
@@ -95,18 +95,14 @@ function announce(
   core.outbox.put(event, now);
   const { name } = event.data as { name: string };
   core.auditLog.append(
-    {
-      actor: SYSTEM_ACTOR,
+    systemEntry({
       action,
       resource: id,
       ...(version !== null && { resource_name: name }),
       environment,
       version,
-      reason: null,
       request_id: request,
-      ip: '',
-      user_agent: null,
-    },
+    }),
     200,
     now,
   );

@@ -5,7 +5,7 @@
 
 import type { Region } from '../../db/regions';
 import { type RowKind, rowKinds } from '../../db/rows';
-import { SYSTEM_ACTOR } from '../audit/entry';
+import { systemEntry } from '../audit/entry';
 import { MOST_ENTRIES } from '../audit/log';
 import type { Core } from '../core';
 import { withinTime } from '../d1';
@@ -194,18 +194,12 @@ export function takeEntries(
 
 function noteBegun(core: Core, region: Region, storage: string, now: number): void {
   core.auditLog.append(
-    {
-      actor: SYSTEM_ACTOR,
+    systemEntry({
       action: 'replica.begin',
       resource: core.org,
-      environment: null,
-      version: null,
       region,
       reason: `storage ${storage}`,
-      request_id: '',
-      ip: '',
-      user_agent: null,
-    },
+    }),
     200,
     now,
   );

@@ -4,7 +4,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
 import type { Region } from '../../../src/db/regions';
-import { type Draft, SYSTEM_ACTOR } from '../../../src/gate/audit/entry';
+import { type Draft, SYSTEM_ACTOR, systemEntry } from '../../../src/gate/audit/entry';
 import { type Core, replicaName } from '../../../src/gate/core';
 import { type ChangeRecord, journal } from '../../../src/gate/journal/records';
 import { FORMAT, type LeaseAsk } from '../../../src/gate/replicas/messages';
@@ -128,14 +128,5 @@ export async function decidedAfter(o: Caller, n: number): Promise<void> {
 }
 
 /** The draft of an entry. */
-export const draft = (request_id: string) => ({
-  actor: SYSTEM_ACTOR,
-  action: 'secret.read',
-  resource: null,
-  environment: null,
-  version: null,
-  reason: null,
-  request_id,
-  ip: '',
-  user_agent: null,
-});
+export const draft = (request_id: string): Draft =>
+  systemEntry({ action: 'secret.read', resource: null, request_id });

@@ -10,7 +10,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { usage } from '../errors.ts';
 import { exitCodeOf, notStarted } from '../run/child.ts';
-import { searched } from '../run/searched.ts';
+import { searchPath } from '../run/search-path.ts';
 import { isSteering } from '../run/steering.ts';
 import { clean } from '../text.ts';
 import { type Call, callOf, json, sorted } from './calls.ts';
@@ -136,7 +136,7 @@ function childEnv(own: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
   return {
     // safety: mcp-child-env
     ...Object.fromEntries(Object.entries(own).filter(([name]) => !WITHHELD.test(name))),
-    PATH: searched(own),
+    PATH: searchPath(own),
     // safety: mcp-child-home
     HOME: home,
     USERPROFILE: home,

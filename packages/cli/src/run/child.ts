@@ -42,10 +42,6 @@ export class Child {
     return this.isOver;
   }
 
-  get pid(): number | undefined {
-    return this.process.pid;
-  }
-
   signal(name: NodeJS.Signals): void {
     if (!this.isOver) this.process.kill(name);
   }

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import type { Context } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
-import { searched } from '../run/searched.ts';
+import { searchPath } from '../run/search-path.ts';
 
 /** Settings that would run a program of the repository while its index is read. */
 const SAFE = [
@@ -36,7 +36,7 @@ export function git(context: Context, args: string[], input?: Buffer): Buffer {
     maxBuffer: 2 ** 31 - 1,
     input,
     stdio: ['pipe', 'pipe', 'ignore'],
-    env: { ...context.host.env, ...AS_STORED, PATH: searched(context.host.env) },
+    env: { ...context.host.env, ...AS_STORED, PATH: searchPath(context.host.env) },
   });
 }
 

@@ -9,7 +9,7 @@ import { tableLines } from './table.ts';
 
 export type Cell = string | number | boolean | null | undefined;
 
-export type Colors = ReturnType<typeof pc.createColors>;
+type Colors = ReturnType<typeof pc.createColors>;
 
 const cell = (value: Cell) =>
   value === undefined || value === null || value === '' ? '-' : clean(String(value));

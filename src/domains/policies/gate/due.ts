@@ -10,7 +10,7 @@ import { newId } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
 import type { PolicyRow, RotationConfig, SecretRow } from '../../../db/schema';
 import { policiesOf } from '../../../gate/approvals/policies';
-import { SYSTEM_ACTOR } from '../../../gate/audit/entry';
+import { systemEntry } from '../../../gate/audit/entry';
 import type { Core, Follow } from '../../../gate/core';
 import { secretData } from '../../../gate/events/raised';
 import { agentOf } from '../../../gate/identity/accountable';
@@ -217,8 +217,7 @@ function consider(core: Core, row: SecretRow, request: string, now: number): voi
   rotations(core).set(row.id, { period: since, waiting: isLate, at: known?.at ?? now, announced: true });
   raiseDue(core, row, since, failed, now);
   core.auditLog.append(
-    {
-      actor: SYSTEM_ACTOR,
+    systemEntry({
       action: 'secret.rotation_due',
       resource: row.id,
       resource_name: row.name,
@@ -226,9 +225,7 @@ function consider(core: Core, row: SecretRow, request: string, now: number): voi
       version: row.version,
       reason: failed,
       request_id: request,
-      ip: '',
-      user_agent: null,
-    },
+    }),
     200,
     now,
   );

@@ -29,10 +29,11 @@ export function isAllowed(allow: readonly UpstreamAllow[], { method, path, heade
   );
 }
 
-const MOST_STARS = 5;
+/** The most stars of a pattern, since each multiplies the work of comparing. */
+export const MOST_STARS = 5;
+
+export const starsIn = (text: string): number => text.split('*').length - 1;
 
 /** Whether a text is a pattern of paths: what it spells out must be sendable. */
 export const isPathPattern = (text: string): boolean =>
-  text.length <= 256 &&
-  (text.match(/\*/g)?.length ?? 0) <= MOST_STARS &&
-  isPlainPath(text.replaceAll('?', 'x').replaceAll('*', 'x'));
+  starsIn(text) <= MOST_STARS && isPlainPath(text.replaceAll('?', 'x').replaceAll('*', 'x'));

@@ -2,10 +2,10 @@
 // it; what goes past a bound, or ends before its time, arrives broken off.
 import { concat } from '../../../crypto/bytes';
 import { ApiError } from '../../../errors';
-import { unpacked } from './decode';
+import { type Kind, unpacked } from './decode';
 import { masker } from './mask';
 import type { UseEnd } from './use-plan';
-import type { Watch } from './watch';
+import { endOfCut, type Watch } from './watch';
 
 /** A body that must be whole first. */
 export const MOST_WHOLE = 4 * 1024 * 1024;
@@ -27,6 +27,14 @@ export async function wholeOf(body: ReadableStream<Uint8Array> | null, most = MO
 export interface Counts {
   request: number;
   response: number;
+}
+
+/** A body that is sent with its length; without one, in chunks. */
+function ofLength(source: ReadableStream<Uint8Array>, length: number | null): ReadableStream<Uint8Array> {
+  if (length === null) return source;
+  const fixed = new FixedLengthStream(length);
+  void source.pipeTo(fixed.writable).catch(() => {});
+  return fixed.readable;
 }
 
 /** A body on its way to the upstream. `length`: as the caller said, if it did. */
@@ -60,10 +68,7 @@ export function uploadOf(
     },
     { highWaterMark: 0 },
   );
-  if (length === null) return source;
-  const fixed = new FixedLengthStream(length);
-  void source.pipeTo(fixed.writable).catch(() => {});
-  return fixed.readable;
+  return ofLength(source, length);
 }
 
 async function* readFrom(body: ReadableStream<Uint8Array>, watching: Watch): AsyncGenerator<Uint8Array> {
@@ -80,7 +85,7 @@ async function* readFrom(body: ReadableStream<Uint8Array>, watching: Watch): Asy
 }
 
 export interface Download {
-  kinds: NonNullable<ReturnType<typeof import('./decode').codingsOf>>;
+  kinds: readonly Kind[];
   values: readonly string[];
   /** As the upstream said, and true of what is passed on; null otherwise. */
   length: number | null;
@@ -90,12 +95,6 @@ export interface Download {
   /** Told once how it ended. */
   ended(how: UseEnd): void;
 }
-
-/** Why a stream ended with an error. */
-const howOf = (watching: Watch): UseEnd => {
-  const cut = watching.cut();
-  return cut === null ? 'upstream_broke_off' : cut === 'request_too_large' ? 'too_large' : cut;
-};
 
 /** A body on its way to the caller: unpacked, masked and counted. */
 export function downloadOf(body: ReadableStream<Uint8Array>, given: Download): ReadableStream<Uint8Array> {
@@ -124,7 +123,7 @@ export function downloadOf(body: ReadableStream<Uint8Array>, given: Download): R
   const source = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        const cut = () => over(howOf(watching), () => controller.error(new Error('broken off')));
+        const cut = () => over(endOfCut(watching.cut()), () => controller.error(new Error('broken off')));
         // safety: use-answer-ends
         watching.signal.addEventListener('abort', cut);
         if (watching.signal.aborted) cut();
@@ -140,7 +139,7 @@ export function downloadOf(body: ReadableStream<Uint8Array>, given: Download): R
         } catch (error) {
           // Masking took too many steps.
           if (error instanceof ApiError) watching.end('too_large');
-          over(howOf(watching), () => controller.error(new Error('broken off')));
+          over(endOfCut(watching.cut()), () => controller.error(new Error('broken off')));
         }
       },
       cancel() {
@@ -149,8 +148,5 @@ export function downloadOf(body: ReadableStream<Uint8Array>, given: Download): R
     },
     { highWaterMark: 0 },
   );
-  if (length === null) return source;
-  const fixed = new FixedLengthStream(length);
-  void source.pipeTo(fixed.writable).catch(() => {});
-  return fixed.readable;
+  return ofLength(source, length);
 }

@@ -8,7 +8,7 @@ const KINDS = {
   deflate: createInflate,
   br: createBrotliDecompress,
 } as const;
-type Kind = keyof typeof KINDS;
+export type Kind = keyof typeof KINDS;
 
 /** More than any server applies. */
 const MOST_KINDS = 3;

@@ -3,7 +3,7 @@ import { tuple } from '../../../crypto/bytes';
 import { sha256 } from '../../../crypto/digest';
 import { covered, type HeaderList } from './request-headers';
 
-export interface Digested {
+interface Digested {
   method: string;
   path: string;
   query: string;

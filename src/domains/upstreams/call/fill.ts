@@ -3,12 +3,10 @@
 import { toBase64, utf8 } from '../../../crypto/bytes';
 import type { UpstreamAuth } from '../../../db/upstreams';
 import { ApiError, type Refusal, refuse } from '../../../errors';
-import { placedBy } from '../references';
+import { placedBy, REFERENCE } from '../references';
 import { queryAsSent, withoutParameters } from './path';
 import { asCompared, type HeaderList } from './request-headers';
 import type { PlacedValue, UsePlan } from './use-plan';
-
-const PLACE = /\{\{([^{}]*)\}\}/g;
 
 /** Shorter values cannot be masked without damage to answers. */
 const LEAST_BYTES = 8;
@@ -33,7 +31,7 @@ export function trimmed(value: string): string {
 }
 
 /** Why a value may not be placed. `inHeader`: as it is, in the text of a header. */
-export function valueProblem(
+function valueProblem(
   name: string,
   { value, isChosen }: PlacedValue,
   { guessable = false, inHeader = false },
@@ -70,7 +68,7 @@ export function filler(
   return {
     placed,
     fill(text, inHeader = true) {
-      return text.replace(PLACE, (_, name: string) => {
+      return text.replace(REFERENCE, (_, name: string) => {
         const value = Object.hasOwn(plan.values, name) ? plan.values[name] : undefined;
         if (value === undefined) throw new ApiError(refuse('USE_NOT_ALLOWED'));
         const found = valueProblem(name, value, { guessable: guessable === true, inHeader });

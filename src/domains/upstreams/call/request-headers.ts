@@ -44,13 +44,15 @@ function isKeptHere(given: string): boolean {
   return KEPT_HERE.has(name) || KEPT_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
-/** Whether `auth` of an upstream can set a header: none that `fetch`, HTTP or this service needs. */
-export const isPlaceable = (name: string): boolean =>
-  /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name) &&
-  (CREDENTIAL_HEADERS.includes(name.toLowerCase() as 'authorization') ||
-    name.toLowerCase() === 'cookie' ||
-    !isKeptHere(name)) &&
-  !/^sec-/i.test(name);
+/** Those of the body, of conditions and of browsers, and further names of methods. */
+const OF_CALL = /^(range|(if|content|sec|x-http-method|x-method)(-.*)?)$/;
+
+/** Whether `auth` of an upstream can set a header: a credential, or one that stands for nothing else. */
+export function isPlaceable(given: string): boolean {
+  const name = asCompared(given);
+  const isCredential = name === 'cookie' || CREDENTIAL_HEADERS.some((header) => header === name);
+  return isCredential || !(isKeptHere(name) || OF_CALL.test(name));
+}
 
 /** What of a caller's headers can be sent on, in lower case and sorted. */
 export function sendable(headers: Headers): [name: string, value: string][] {

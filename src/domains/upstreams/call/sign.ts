@@ -7,9 +7,9 @@ import { ApiError, invalid } from '../../../errors';
 import { filler, type Placed } from './fill';
 import type { UsePlan } from './use-plan';
 
-export type AwsAuth = Extract<UpstreamAuth, { type: 'aws_sigv4' }>;
+type AwsAuth = Extract<UpstreamAuth, { type: 'aws_sigv4' }>;
 
-export const awsAuthOf = ({ auth }: Pick<UsePlan, 'auth'>): AwsAuth | undefined =>
+const awsAuthOf = ({ auth }: Pick<UsePlan, 'auth'>): AwsAuth | undefined =>
   auth.find((entry) => entry.type === 'aws_sigv4');
 
 const HASH = 'x-amz-content-sha256';

@@ -4,9 +4,9 @@
 import type { Counts } from './bodies';
 import { maskedBytes, maskedText } from './mask';
 import type { UseEnd, UsePlan } from './use-plan';
-import type { Watch } from './watch';
+import { endOfCut, type Watch } from './watch';
 
-export interface Relay {
+interface Relay {
   plan: Pick<UsePlan, 'max_request_bytes' | 'max_response_bytes'>;
   values: readonly string[];
   counts: Counts;
@@ -44,8 +44,7 @@ export function relayed(upstream: WebSocket, { plan, values, counts, watching, e
     ended(how);
   };
   const cut = () => {
-    const why = watching.cut();
-    const how: UseEnd = why === null || why === 'request_too_large' ? 'too_large' : why;
+    const how = endOfCut(watching.cut());
     for (const socket of [upstream, here]) close(socket, CODES[how] ?? 1011, how);
     over(how);
   };

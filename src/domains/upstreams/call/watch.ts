@@ -1,8 +1,12 @@
 // The end of a call before its time: silence, an hour, the end of its credential, or bounds. Invariant: once
 // ended, no further byte goes either way.
-import type { UsePlan } from './use-plan';
+import type { UseEnd, UsePlan } from './use-plan';
 
 export type Cut = 'timeout' | 'credential_ended' | 'caller_gone' | 'too_large' | 'request_too_large';
+
+/** How a call ended after its answer began: cut off here, or else by the upstream. */
+export const endOfCut = (cut: Cut | null): UseEnd =>
+  cut === null ? 'upstream_broke_off' : cut === 'request_too_large' ? 'too_large' : cut;
 
 /** A stream lasts no longer than this. */
 const MOST_MILLISECONDS = 3_600_000;

@@ -76,7 +76,7 @@ function parsed<T>(text: string): T | null {
 }
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the statements.
-export function createIntents({ storage: { sql }, now: clock }: Pick<Core, 'storage' | 'now'>) {
+function createIntents({ storage: { sql }, now: clock }: Pick<Core, 'storage' | 'now'>) {
   sql.exec(
     'create table if not exists use_intents (id text primary key, upstream text not null, root text not null, caller text not null, draft text not null, at integer not null, until integer not null, answered integer not null default 0) without rowid',
   );
