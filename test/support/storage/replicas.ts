@@ -4,7 +4,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
 import type { Region } from '../../../src/db/regions';
-import { type Draft, SYSTEM_ACTOR, systemEntry } from '../../../src/gate/audit/entry';
+import { type Draft, systemEntry } from '../../../src/gate/audit/entry';
 import { type Core, replicaName } from '../../../src/gate/core';
 import { type ChangeRecord, journal } from '../../../src/gate/journal/records';
 import { FORMAT, type LeaseAsk } from '../../../src/gate/replicas/messages';
