@@ -64,6 +64,8 @@ export const mutants = [
       'api/incidents/preview: the graph shows every live descendant with its depth, and what a containment would end',
     'preview-changes-nothing':
       'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
+    'exposure-follows-any-of-many':
+      'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
     'exposure-connections-bounded':
       'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
     'descent-bounded':
