@@ -64,8 +64,6 @@ export const mutants = [
       'api/incidents/preview: the graph shows every live descendant with its depth, and what a containment would end',
     'preview-changes-nothing':
       'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
-    'exposure-follows-any-of-many':
-      'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
     'exposure-connections-bounded':
       'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
     'descent-bounded':
@@ -178,6 +176,13 @@ export const mutants = [
     change: { from: 'reachesEnvironment(caller, look, environment_id)', to: 'true' },
     notice:
       'api/incidents/connections: contain: shows only the ids of connections and syncs that the caller may not list',
+  },
+  {
+    name: 'upstreams beyond those that a report lists count no more',
+    tag: 'exposure-follows-any-of-many',
+    change: { from: 'size > MOST_CONNECTIONS', to: 'false' },
+    notice:
+      'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
   },
   {
     name: 'a report leaves out what others send through a connection of the credential',

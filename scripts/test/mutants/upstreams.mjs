@@ -30,9 +30,14 @@ export const mutants = [
     'use-under-way-recorded-at-reset': `${USE} audit: a call under way has its entry before its gate is given up`,
     'placed-by-readers': `${UPSTREAMS} permission: bringing a secret under a name that an upstream places needs secrets:read`,
     'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,
-    'exposure-follows-revived-upstreams': `${USE} exposure: what anybody used through an upstream that it made or changed is to be rotated`,
     'exposure-follows-upstreams': `${USE} exposure: what anybody used through an upstream that it made or changed is to be rotated`,
   }),
+  {
+    name: 'an upstream that was revived without another host counts no more',
+    tag: 'exposure-follows-revived-upstreams',
+    change: { from: 'one.host === null || one.host === use.host', to: 'false' },
+    notice: `${USE} exposure: what anybody used through an upstream that it made or changed is to be rotated`,
+  },
   {
     name: 'the digest of a held call confirms a guess at its body',
     tag: 'approval-of-use-keyed',
