@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config';
-import { looks, nameOf } from './packages/console/test/look.ts';
+import { looks, nameOf } from './packages/console/test/support/look.ts';
 import base from './vitest.packages.config.ts';
 
 // Every journey of the console in every look, and every page in detail: `npm run test:looks`, one of them
 // with `-- --project 390-dark`.
 const { include: _, ...rest } = base.test ?? {};
 const folder = 'packages/console/test';
-const alone = ['pages', 'operations', 'previews'].map((name) => `${folder}/${name}.test.ts`);
+const alone = ['pages', 'operations', 'pages/previews'].map((name) => `${folder}/${name}.test.ts`);
 
 export default defineConfig({
   test: {
@@ -17,7 +17,7 @@ export default defineConfig({
         test: {
           name: nameOf(look),
           tags: rest.tags,
-          include: [`${folder}/*.test.ts`],
+          include: [`${folder}/**/*.test.ts`],
           exclude: alone,
           env: { LOOK: nameOf(look), SLOW: '1' },
         },

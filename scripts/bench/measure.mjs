@@ -540,7 +540,7 @@ function rowsOf({ org, environment, id, name, now }, { seal_id, value_sealed, fi
  * @param {Vault} vault @param {Org} org @param {number} count
  */
 export async function signIn(vault, org, count) {
-  const { newPasskey } = await codeOf({ 'test/support/passkey': ['newPasskey'] });
+  const { newPasskey } = await codeOf({ 'test/support/signin/passkey': ['newPasskey'] });
   const origin = 'http://localhost';
   const call = callerOf(vault);
   return parallel(

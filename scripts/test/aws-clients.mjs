@@ -31,6 +31,6 @@ const tests = [
   '--import',
   './scripts/shared/temporary-files.mjs',
   '--test',
-  'test/scripts/aws-clients.slow.mjs',
+  'test/scripts/clients/aws-clients.slow.mjs',
 ];
 process.exitCode = spawnSync(process.execPath, tests, { cwd: root, stdio: 'inherit' }).status ?? 1;

@@ -45,8 +45,8 @@ const args = [
   'run',
   '--config',
   'vitest.packages.config.ts',
-  `packages/${which === 'sdks' ? 'cli' : 'client'}/test/${which}.test.ts`,
-  ...(which === 'runtimes' ? ['packages/client/test/restart.test.ts'] : []),
+  `packages/${which === 'sdks' ? 'cli/test/proxy' : 'client/test/package'}/${which}.test.ts`,
+  ...(which === 'runtimes' ? ['packages/client/test/reads/restart.test.ts'] : []),
 ];
 process.exitCode =
   spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: { ...process.env, SLOW: '1' } })

@@ -17,7 +17,7 @@ const test = [
   '--import',
   './scripts/shared/temporary-files.mjs',
   '--test',
-  'test/scripts/kubernetes.slow.mjs',
+  'test/scripts/deliveries/kubernetes.slow.mjs',
 ];
 const tested = spawnSync(process.execPath, test, { cwd: root, stdio: 'inherit' });
 process.exitCode = built.status === 0 || built.error ? (tested.status ?? 1) : 1;

@@ -55,7 +55,11 @@ const vitest = [
 ];
 const tested = run(process.execPath, vitest, root);
 const temporary = ['--import', './scripts/shared/temporary-files.mjs'];
-const bound = run(process.execPath, [...temporary, '--test', 'test/scripts/bound-upstreams.test.mjs'], root);
+const bound = run(
+  process.execPath,
+  [...temporary, '--test', 'test/scripts/bindings/bound-upstreams.test.mjs'],
+  root,
+);
 process.exitCode = [installed, built, python, moto, tested, bound].some(
   ({ status, error }) => !error && status !== 0,
 )

@@ -35,6 +35,6 @@ if (!fs.existsSync(folder)) {
 
 const tests = [
   ...['--import', './scripts/shared/temporary-files.mjs', '--test', '--test-concurrency=1'],
-  ...['test/scripts/single-sign-on.slow.mjs', 'test/scripts/keycloak.slow.mjs'],
+  ...['test/scripts/sign-in/single-sign-on.slow.mjs', 'test/scripts/sign-in/keycloak.slow.mjs'],
 ];
 process.exitCode = spawnSync(process.execPath, tests, { cwd: root, stdio: 'inherit' }).status ?? 1;

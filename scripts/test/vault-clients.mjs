@@ -90,8 +90,8 @@ const tests = [
   '--import',
   './scripts/shared/temporary-files.mjs',
   '--test',
-  'test/scripts/vault-clients.slow.mjs',
-  'test/scripts/vault-programs.slow.mjs',
-  'test/scripts/vault-conformance.slow.mjs',
+  'test/scripts/clients/vault-clients.slow.mjs',
+  'test/scripts/clients/vault-programs.slow.mjs',
+  'test/scripts/clients/vault-conformance.slow.mjs',
 ];
 process.exitCode = spawnSync(process.execPath, tests, { cwd: root, stdio: 'inherit' }).status ?? 1;

@@ -8,9 +8,9 @@ import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { evict, inCore } from '../support/gate';
-import { sampled } from '../support/sampled';
+import { sampled } from '../support/limits/sampled';
 import { slow } from '../support/slow';
-import { put, type Row, all as rowsOf, run } from '../support/tampering';
+import { put, type Row, all as rowsOf, run } from '../support/storage/tampering';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();

@@ -8,8 +8,8 @@ import { TERM } from '../../src/gate/replicas/messages';
 import { runTasks } from '../../src/gate/tasks/run';
 import { faults } from '../support/faults';
 import { evict, inCore, inGate } from '../support/gate';
-import { draft, evictReplica, inReplica, replicated, warm } from '../support/replicas';
 import { slow } from '../support/slow';
+import { draft, evictReplica, inReplica, replicated, warm } from '../support/storage/replicas';
 import { type Caller, db, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();

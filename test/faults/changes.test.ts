@@ -6,8 +6,8 @@ import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { faults, holdNext, until } from '../support/faults';
 import { inCore, inGate } from '../support/gate';
-import { newLongSecret } from '../support/planted';
 import { slow } from '../support/slow';
+import { newLongSecret } from '../support/storage/planted';
 import { type Answer, type Caller, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();

@@ -9,8 +9,8 @@ import { runTasks } from '../../src/gate/tasks/run';
 import { newKey } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inCore } from '../support/gate';
-import { events, healthz, lines, schedule, useHealth, verdict } from '../support/health';
 import { slow } from '../support/slow';
+import { events, healthz, lines, schedule, useHealth, verdict } from '../support/storage/health';
 import { DAY, HOUR } from '../support/time';
 import { BOOTSTRAP, type Caller, newOrg, newSecret, send } from '../support/world';
 

@@ -4,15 +4,22 @@
 // action.
 import { describe, expect, it } from 'vitest';
 import { actions } from '../../src/domains';
-import { type Browser, newBrowser, newEnrolment, newSignedIn, ORIGIN, signIn } from '../support/browser';
 import { newAgent, newKey, newSession } from '../support/credentials';
 import { holdNext, until } from '../support/faults';
-import { exchange, newIssuer, newTrust, trustIn } from '../support/issuers';
-import { newPasskey } from '../support/passkey';
-import { sampled } from '../support/sampled';
+import { vaultOf } from '../support/integrations/vault';
+import { sampled } from '../support/limits/sampled';
+import {
+  type Browser,
+  newBrowser,
+  newEnrolment,
+  newSignedIn,
+  ORIGIN,
+  signIn,
+} from '../support/signin/browser';
+import { exchange, newIssuer, newTrust, trustIn } from '../support/signin/issuers';
+import { newPasskey } from '../support/signin/passkey';
+import { decide, newTerminal } from '../support/signin/terminal';
 import { few, slow } from '../support/slow';
-import { decide, newTerminal } from '../support/terminal';
-import { vaultOf } from '../support/vault';
 import { type Answer, type Caller, send, useWorld } from '../support/world';
 
 useWorld();

@@ -5,8 +5,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { evict, inCore } from '../support/gate';
-import { sampled } from '../support/sampled';
-import { DAY, HOUR } from '../support/time';
 import {
   askedFor,
   attendTo,
@@ -16,7 +14,9 @@ import {
   type Received,
   raise,
   useReceivers,
-} from '../support/webhooks';
+} from '../support/integrations/webhooks';
+import { sampled } from '../support/limits/sampled';
+import { DAY, HOUR } from '../support/time';
 import { type Caller, newOrg, useWorld } from '../support/world';
 
 useWorld();

@@ -8,7 +8,7 @@ import type { Reply } from '../../src/gate/request/call';
 import { runTasks } from '../../src/gate/tasks/run';
 import { faults, faultsOf, reset } from '../support/faults';
 import { askOf, evict, gateOf, inCore, loseStorage } from '../support/gate';
-import { sampled } from '../support/sampled';
+import { sampled } from '../support/limits/sampled';
 import { slow } from '../support/slow';
 import { BOOTSTRAP, type Caller, db, newOrg, send, useWorld } from '../support/world';
 import { domain } from './widgets';

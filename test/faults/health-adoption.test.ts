@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inGate } from '../support/gate';
-import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
 import { slow } from '../support/slow';
+import { healthz, lines, schedule, useHealth, verdict } from '../support/storage/health';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();
@@ -70,6 +70,18 @@ describe('health: a database that awaits adoption', () => {
     await newSecret(other);
     expect((await adopt(o)).status).toBe(200);
     expect(await verdict(), 'before a scheduled run').toEqual([200, 'ok', []]);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is degraded while D1 refuses a change, though no instance of the gate remembers it', async () => {
+    const o = await newOrg();
+    await db.prepare('create trigger t before insert on secrets begin select raise(ignore); end').run();
+    await newSecret(o);
+    await evict(o);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['adoption']]);
+    await db.prepare('drop trigger t').run();
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
   });

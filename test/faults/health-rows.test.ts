@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { wrap } from '../../src/keys/keyring';
 import { faults } from '../support/faults';
 import { inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
-import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
 import { slow } from '../support/slow';
+import { healthz, lines, schedule, useHealth, verdict } from '../support/storage/health';
 import { HOUR } from '../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 

@@ -2,10 +2,11 @@
 // names an organisation.
 
 import { describe, expect, it, vi } from 'vitest';
-import { mirror } from '../../src/gate/journal/mirror';
 import { newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inCore, inGate, loseStorage } from '../support/gate';
+import { newConnection } from '../support/signin/sso-signin';
+import { slow } from '../support/slow';
 import {
   CHECKS,
   events,
@@ -17,9 +18,7 @@ import {
   useHealth,
   verdict,
   worker,
-} from '../support/health';
-import { slow } from '../support/slow';
-import { newConnection } from '../support/sso-signin';
+} from '../support/storage/health';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();
@@ -48,6 +47,10 @@ describe('health: a vault that works', () => {
     faults.lags = true;
     faults.isAlarmHeld = true;
     await newSecret(o);
+    const write = await inCore(o, ({ database }) => database.write);
+    await inCore(o, ({ database }) => {
+      database.write = async () => ({ end: 'unknown' }) as never;
+    });
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
     await inCore(o, (core) => {
@@ -56,7 +59,9 @@ describe('health: a vault that works', () => {
     await schedule();
     expect(await verdict()).toEqual([200, 'degraded', ['changes']]);
     expect(lines()).toContainEqual(expect.objectContaining({ event: 'database_late', org: o.id }));
-    await inCore(o, (core) => mirror(core).follow());
+    await inCore(o, ({ database }) => {
+      database.write = write;
+    });
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
   });

@@ -11,14 +11,14 @@ import { purgeRows } from '../../src/gate/tasks/purge';
 import { retain } from '../../src/gate/tasks/retention';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
-import { change, newSignedIn } from '../support/browser';
 import { contain, newKey, newSession } from '../support/credentials';
 import { type Fate, faults, holdNext, reset } from '../support/faults';
 import { copyStorage, evict, inCore, inGate, loseStorage, putBackStorage } from '../support/gate';
+import { newPolicy } from '../support/governance/policies';
 import { newMember } from '../support/people';
-import { newLongSecret } from '../support/planted';
-import { newPolicy } from '../support/policies';
+import { change, newSignedIn } from '../support/signin/browser';
 import { few, slow } from '../support/slow';
+import { newLongSecret } from '../support/storage/planted';
 import { DAY } from '../support/time';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../support/world';
 

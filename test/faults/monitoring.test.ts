@@ -22,7 +22,13 @@ import worker from '../../src/index';
 import { runJob } from '../../src/queue';
 import { faults, faulty, reset } from '../support/faults';
 import { evict, inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
-import { newStream, sendAll, sendFor, useTargets as useLogTargets } from '../support/log-streams';
+import {
+  newStream,
+  sendAll,
+  sendFor,
+  useTargets as useLogTargets,
+} from '../support/integrations/log-streams';
+import { attendTo, newWebhook, raise, useReceivers } from '../support/integrations/webhooks';
 import {
   askFor,
   breakReplica,
@@ -32,8 +38,7 @@ import {
   inReplica,
   replicated,
   silence,
-} from '../support/replicas';
-import { attendTo, newWebhook, raise, useReceivers } from '../support/webhooks';
+} from '../support/storage/replicas';
 import { type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();

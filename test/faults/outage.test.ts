@@ -5,8 +5,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ATTENDED } from '../../src/delivery/gate/task';
 import { faults } from '../support/faults';
 import { evict, inCore } from '../support/gate';
-import { slow } from '../support/slow';
-import { DAY, HOUR, MINUTE } from '../support/time';
 import {
   askedFor,
   attendTo,
@@ -15,7 +13,9 @@ import {
   type Received,
   raise,
   useReceivers,
-} from '../support/webhooks';
+} from '../support/integrations/webhooks';
+import { slow } from '../support/slow';
+import { DAY, HOUR, MINUTE } from '../support/time';
 import { type Caller, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();

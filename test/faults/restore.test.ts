@@ -9,7 +9,7 @@ import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { faults, reset } from '../support/faults';
 import { evict, inGate, loseStorage } from '../support/gate';
-import { newPolicy } from '../support/policies';
+import { newPolicy } from '../support/governance/policies';
 import { slow } from '../support/slow';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../support/world';
 

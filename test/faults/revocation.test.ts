@@ -2,10 +2,10 @@
 // Not one read that started after the reply to that succeeds, of any kind of credential.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { another, signIn } from '../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { newGrant, newTeam } from '../support/people';
+import { another, signIn } from '../support/signin/browser';
 import { few } from '../support/slow';
 import { type Answer, type Caller, newOrg, newSecret, send, useWorld } from '../support/world';
 

@@ -3,7 +3,6 @@
 import { exports } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { runTasks } from '../../src/gate/tasks/run';
-import { type Backup, backUp, putBack } from '../support/backups';
 import { newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import {
@@ -16,6 +15,7 @@ import {
   type StorageCopy,
 } from '../support/gate';
 import { few, slow } from '../support/slow';
+import { type Backup, backUp, putBack } from '../support/storage/backups';
 import { DAY, HOUR } from '../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 

@@ -6,7 +6,7 @@ import { runTasks } from '../../src/gate/tasks/run';
 import { newAgent, newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { ageTo, copyStorage, inCore, loseStorage, putBackStorage } from '../support/gate';
-import { exchange, newIssuer, newTrust } from '../support/issuers';
+import { exchange, newIssuer, newTrust } from '../support/signin/issuers';
 import { slow } from '../support/slow';
 import { type Caller, codeOf, db, newOrg, useWorld } from '../support/world';
 

@@ -4,13 +4,13 @@
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks/run';
-import { type Browser, invite, newBrowser, newSignedIn, ORIGIN } from '../support/browser';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';
-import { newPasskey } from '../support/passkey';
-import { sampled } from '../support/sampled';
+import { sampled } from '../support/limits/sampled';
+import { type Browser, invite, newBrowser, newSignedIn, ORIGIN } from '../support/signin/browser';
+import { newPasskey } from '../support/signin/passkey';
+import { decide, newTerminal } from '../support/signin/terminal';
 import { few } from '../support/slow';
-import { decide, newTerminal } from '../support/terminal';
 import { type Answer, type Caller, db, useWorld } from '../support/world';
 
 useWorld();

@@ -4,18 +4,18 @@
 import { expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
-import { approvalIn, newApprovalPolicy, plantApproval, under } from '../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../support/credentials';
-import { newDevice, newKeyPair, provenBy } from '../support/device';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';
+import { approvalIn, newApprovalPolicy, plantApproval, under } from '../support/governance/approvals';
+import { newPolicy } from '../support/governance/policies';
+import { attendTo, newWebhook, plantGone } from '../support/integrations/webhooks';
+import { sampled } from '../support/limits/sampled';
 import { addKeys, newGrant, newMember, newTeam } from '../support/people';
-import { newLongSecret } from '../support/planted';
-import { newPolicy } from '../support/policies';
-import { sampled } from '../support/sampled';
 import { newLink, view } from '../support/shares';
+import { newDevice, newKeyPair, provenBy } from '../support/signin/device';
 import { few } from '../support/slow';
-import { attendTo, newWebhook, plantGone } from '../support/webhooks';
+import { newLongSecret } from '../support/storage/planted';
 import {
   type Answer,
   BOOTSTRAP,

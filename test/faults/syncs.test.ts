@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { problemOf } from '../model/invariants';
 import { faults, faultsOf, reset } from '../support/faults';
 import { evict } from '../support/gate';
-import { sampled } from '../support/sampled';
 import {
   askedFor,
   circleciConfig,
@@ -16,7 +15,8 @@ import {
   type Targets,
   useTargets,
   workOn,
-} from '../support/syncs';
+} from '../support/integrations/syncs';
+import { sampled } from '../support/limits/sampled';
 import { MINUTE } from '../support/time';
 import { type Caller, newOrg, newSecret, useWorld } from '../support/world';
 

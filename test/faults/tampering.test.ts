@@ -17,7 +17,7 @@ import { runTasks } from '../../src/gate/tasks/run';
 import { newAgent } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inGate, loseStorage } from '../support/gate';
-import { sampled } from '../support/sampled';
+import { sampled } from '../support/limits/sampled';
 import { newLink, view } from '../support/shares';
 import { few, runs, slow } from '../support/slow';
 import {
@@ -37,7 +37,7 @@ import {
   TABLES,
   type World,
   world,
-} from '../support/tampering';
+} from '../support/storage/tampering';
 import { type Answer, type Caller, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();

@@ -8,8 +8,8 @@ import { ciphertexts } from '../../src/gate/journal/ciphertexts';
 import { runTasks } from '../../src/gate/tasks/run';
 import { type Fault, faults, faultsOf } from '../support/faults';
 import { inCore } from '../support/gate';
+import { begin, newUpstream, tell } from '../support/integrations/upstreams';
 import { slow } from '../support/slow';
-import { begin, newUpstream, tell } from '../support/upstreams';
 import { BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { runTasks } from '../../src/gate/tasks/run';
 import { type Fate, faults, reset } from '../support/faults';
 import { evict, inGate } from '../support/gate';
-import { newPolicy } from '../support/policies';
+import { newPolicy } from '../support/governance/policies';
 import { type Caller, callerOf, newOrg } from '../support/world';
 import { problemOf } from './invariants';
 import { type Answer, ended, type Op, type State, step } from './model';

@@ -3,12 +3,12 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { project } from './service.mjs';
 
-/** @returns {Promise<typeof import('../support/passkey')>} */
+/** @returns {Promise<typeof import('../support/signin/passkey')>} */
 export async function passkeySoftware() {
   const require = createRequire(path.join(project, 'package.json'));
   const { build } = createRequire(require.resolve('wrangler'))('esbuild');
   const stdin = {
-    contents: "export { newPasskey } from './test/support/passkey';",
+    contents: "export { newPasskey } from './test/support/signin/passkey';",
     resolveDir: project,
     loader: 'ts',
   };

@@ -1,4 +1,5 @@
-// Vaults behind a service binding, and the fakes of them: test/scripts/bindings.test.mjs has the real one.
+// Vaults behind a service binding, and the fakes of them; the real one is in
+// test/scripts/bindings/bindings.test.mjs.
 
 import { createVault, GoneError, NotFoundError, RateLimitError } from '@secrets-vault/client';
 import { fakeVault, fakeVaultWorker } from '@secrets-vault/client/testing';

@@ -12,7 +12,7 @@ import { loadedOnce } from './shell/loaded';
 import { isOpen, NotAllowed } from './shell/not-allowed';
 import { Shell } from './shell/shell';
 import { SignIn, SignInAgain } from './shell/sign-in';
-import { Leaving } from './ui/leaving';
+import { Leaving } from './ui/dialogs/leaving';
 import { LoadingPage } from './ui/page';
 import { Empty, PageHead } from './ui/parts';
 import { Toasts } from './ui/toast';

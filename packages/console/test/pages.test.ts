@@ -6,10 +6,10 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { slow } from '../../../test/packages/slow.ts';
-import { fill } from './everything.ts';
-import { doors, walk, watchKeyboard } from './keyboard.ts';
-import { type Look, looks, nameOf, tooWide } from './look.ts';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { fill } from './support/everything.ts';
+import { doors, walk, watchKeyboard } from './support/keyboard.ts';
+import { type Look, looks, nameOf, tooWide } from './support/look.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './support/person.ts';
 
 const axeSource = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const desktop: Look = { width: 1440, scheme: 'light' };

@@ -2,8 +2,8 @@
 // visits every page as each role.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { slow } from '../../../test/packages/slow.ts';
-import { paths } from './everything.ts';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { paths } from './support/everything.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './support/person.ts';
 
 /** Ends the session in another tab. */
 async function endElsewhere({ context, url }: Person): Promise<void> {

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { tokenIn } from '../src/navigation/router.ts';
 import { explain } from '../src/requests/errors.ts';
 import { RefusedError, reach } from '../src/session/public-api.ts';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './support/person.ts';
 
 it('errors: only a failure of the network is one, and a fault of the console is said to be its own', async () => {
   const title = (error: unknown) => explain(error).title;

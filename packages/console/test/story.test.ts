@@ -1,7 +1,7 @@
 // The first day of two people: one stores, shares, rotates and audits a secret and invites a colleague, whose
 // request they approve.
 import { describe, expect, it } from 'vitest';
-import { executablePath, expectQuiet, newPerson, settleWithout, useBrowser } from './person.ts';
+import { executablePath, expectQuiet, newPerson, settleWithout, useBrowser } from './support/person.ts';
 
 describe.skipIf(!executablePath)('console: the first day', () => {
   useBrowser();

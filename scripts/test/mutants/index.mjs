@@ -40,7 +40,8 @@ import { mutants as vault } from './vault.mjs';
  * @property {'remove' | 'never' | 'always' | { from: string, to: string }} [change] The statement goes, its
  *   condition (that of `if` or of `A ? B : C`) becomes false or true, or a text in it that occurs there once
  *   is replaced. By default the condition of an `if` becomes false, and any other statement goes.
- * @property {string} notice `packages/cli/run: …` is of packages/cli/test/run.test.ts, any other of test.
+ * @property {string} notice `packages/cli/run/run: …` is of packages/cli/test/run/run.test.ts, any other of
+ *   test.
  * @property {string} [survives] Why no test can notice: another safety covers this one.
  */
 

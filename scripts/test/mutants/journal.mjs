@@ -34,6 +34,12 @@ export const mutants = [
     notice: 'faults/journal: a value is read from the journal when its ciphertext has left the cache',
   },
   {
+    name: 'a gate that began again does not tell that D1 refuses its changes',
+    tag: 'vitals-send-first',
+    change: { from: ' || journal(core).extent().records > 0', to: '' },
+    notice: 'faults/health-adoption: is degraded while D1 refuses a change',
+  },
+  {
     name: 'a gate does not tell that D1 lacks its changes',
     tag: 'vitals-tell-lag',
     change: { from: '>= LATE', to: '< 0' },

@@ -42,7 +42,9 @@ async function difference(core: Core): Promise<'behind' | 'diverged' | null> {
   const { isAdopting, isPaused, follow } = mirror(core);
   if (standing(core).isBehind) return 'behind';
   if (isAdopting) return null;
-  if (standing(core).stopped) await follow();
+  // A gate that began again does not know yet that D1 refuses what it sends.
+  // safety: vitals-send-first
+  if (standing(core).stopped || journal(core).extent().records > 0) await follow();
   if (standing(core).stopped || isPaused()) return 'diverged';
   const found = await compared(core);
   if (found === 'behind') noteBehind(core);

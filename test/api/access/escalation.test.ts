@@ -6,11 +6,11 @@
 // member; not by the functions that decide.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Browser, ORIGIN, signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { newPasskey } from '../../support/passkey';
 import { addPasskey } from '../../support/people';
+import { type Browser, ORIGIN, signIn } from '../../support/signin/browser';
+import { newPasskey } from '../../support/signin/passkey';
 import { runs } from '../../support/slow';
 import { type Caller, callerOf, newOrg, send, useWorld } from '../../support/world';
 

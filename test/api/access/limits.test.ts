@@ -4,18 +4,18 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { routes } from '../../../src/domains';
 import { shows } from '../../../src/domains/audit/view';
-import { newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
-import { signIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
-import { newDevice } from '../../support/device';
-import { newIssuer, newTrust } from '../../support/issuers';
+import { newOffice } from '../../support/governance/approvals';
+import { newPolicy } from '../../support/governance/policies';
+import { herokuConfig, syncAll, type Targets, useTargets } from '../../support/integrations/syncs';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { newGrant, newMember, newTeam } from '../../support/people';
-import { newPolicy } from '../../support/policies';
+import { signIn } from '../../support/signin/browser';
+import { newDevice } from '../../support/signin/device';
+import { newIssuer, newTrust } from '../../support/signin/issuers';
+import { addConnection, newDomain } from '../../support/signin/sso';
 import { few, slow } from '../../support/slow';
-import { addConnection, newDomain } from '../../support/sso';
-import { herokuConfig, syncAll, type Targets, useTargets } from '../../support/syncs';
-import { newUpstream } from '../../support/upstreams';
 import { type Answer, BOOTSTRAP, type Caller, db, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -6,16 +6,16 @@ import { covers, roleScopes } from '../../../src/auth/scopes';
 import { actions, routes } from '../../../src/domains';
 import { type Code, catalogue } from '../../../src/errors';
 import { bodies } from '../../support/bodies';
-import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
-import { newDevice } from '../../support/device';
 import { faults } from '../../support/faults';
-import { newIssuer, newTrust } from '../../support/issuers';
+import { newPolicy } from '../../support/governance/policies';
 import { newGrant, newMember, newTeam } from '../../support/people';
-import { newPolicy } from '../../support/policies';
-import { newIdp } from '../../support/scim';
+import { newSignedIn, signIn } from '../../support/signin/browser';
+import { newDevice } from '../../support/signin/device';
+import { newIssuer, newTrust } from '../../support/signin/issuers';
+import { newIdp } from '../../support/signin/scim';
+import { addConnection, newDomain } from '../../support/signin/sso';
 import { slow } from '../../support/slow';
-import { addConnection, newDomain } from '../../support/sso';
 import {
   type Answer,
   BOOTSTRAP,

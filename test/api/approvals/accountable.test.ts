@@ -2,9 +2,9 @@
 // is no second person's.
 
 import { describe, expect, it } from 'vitest';
-import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newAgent, newKey, newSession } from '../../support/credentials';
-import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
+import { approvalIn, newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { newIssuer, newTrust, newWorkload } from '../../support/signin/issuers';
 import { slow } from '../../support/slow';
 import { type Answer, newSecret, useWorld } from '../../support/world';
 

@@ -2,10 +2,17 @@
 import { describe, expect, it } from 'vitest';
 import { approvalWaiters } from '../../../src/gate/approvals/waiters';
 import { rootOfCredential } from '../../../src/gate/rows/quota-root';
-import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { inCore } from '../../support/gate';
+import {
+  approvalIn,
+  approve,
+  colleague,
+  newApprovalPolicy,
+  newOffice,
+  under,
+} from '../../support/governance/approvals';
+import { signIn } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
 import { codeOf, newSecret, useWorld } from '../../support/world';
 

@@ -1,9 +1,15 @@
 // Approvals of connections to identity providers and of their SCIM tokens: deciders see who gets what, and
 // an approval ends once that is more.
 import { expect, it } from 'vitest';
-import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
+import {
+  approvalIn,
+  newApprovalPolicy,
+  newOffice,
+  plantApproval,
+  under,
+} from '../../support/governance/approvals';
 import { newTeam } from '../../support/people';
-import { addConnection } from '../../support/sso';
+import { addConnection } from '../../support/signin/sso';
 import { type Caller, codeOf, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,9 +1,16 @@
 // An approval belongs to the credential as it was when it asked. Who makes a trust accept a workload of their
 // own, or widens an agent, spends nothing that was approved before, and decides nothing that it asked.
 import { expect, it } from 'vitest';
-import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newKey } from '../../support/credentials';
-import { newIssuer, newTrust, newWorkload, trustIn } from '../../support/issuers';
+import {
+  approvalIn,
+  approve,
+  colleague,
+  newApprovalPolicy,
+  newOffice,
+  under,
+} from '../../support/governance/approvals';
+import { newIssuer, newTrust, newWorkload, trustIn } from '../../support/signin/issuers';
 import { slow } from '../../support/slow';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 

@@ -5,6 +5,9 @@ import type { TeamMemberRow } from '../../../src/db/schema';
 import { approvalDetails } from '../../../src/gate/approvals/details';
 import { endApprovals } from '../../../src/gate/approvals/state';
 import { revision } from '../../../src/gate/request/writes';
+import { newAgent, newKey, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { inCore, leaveRows, loseStorage } from '../../support/gate';
 import {
   approvalIn,
   approve,
@@ -13,14 +16,11 @@ import {
   plantApproval,
   settle,
   under,
-} from '../../support/approvals';
-import { another, type Browser, change, newBrowser, ORIGIN, signIn } from '../../support/browser';
-import { newAgent, newKey, newSession } from '../../support/credentials';
-import { newDevice, provenBy } from '../../support/device';
-import { faults } from '../../support/faults';
-import { inCore, leaveRows, loseStorage } from '../../support/gate';
-import { newPasskey } from '../../support/passkey';
+} from '../../support/governance/approvals';
 import { newTeam } from '../../support/people';
+import { another, type Browser, change, newBrowser, ORIGIN, signIn } from '../../support/signin/browser';
+import { newDevice, provenBy } from '../../support/signin/device';
+import { newPasskey } from '../../support/signin/passkey';
 import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';

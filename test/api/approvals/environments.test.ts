@@ -2,6 +2,7 @@
 // they decide and when it counts.
 
 import { describe, expect, it } from 'vitest';
+import { newAgent } from '../../support/credentials';
 import {
   approvalIn,
   approve,
@@ -10,8 +11,7 @@ import {
   newOffice,
   settle,
   under,
-} from '../../support/approvals';
-import { newAgent } from '../../support/credentials';
+} from '../../support/governance/approvals';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { slow } from '../../support/slow';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';

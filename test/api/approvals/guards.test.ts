@@ -1,9 +1,16 @@
 // What guards approval policies: nobody opens the door alone, by changing a policy, its approvers, or who may
 // decide.
 import { afterEach, describe, expect, it } from 'vitest';
-import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import {
+  approvalIn,
+  approve,
+  colleague,
+  newApprovalPolicy,
+  newOffice,
+  under,
+} from '../../support/governance/approvals';
 import { newMember, newTeam } from '../../support/people';
 import { slow } from '../../support/slow';
 import { type Answer, codeOf, newOrg, newSecret, useWorld } from '../../support/world';

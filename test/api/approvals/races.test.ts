@@ -3,10 +3,17 @@
 import { describe, expect, it } from 'vitest';
 import type { ApprovalRow, MemberRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/request/writes';
-import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { change } from '../../support/browser';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import {
+  approvalIn,
+  approve,
+  colleague,
+  newApprovalPolicy,
+  newOffice,
+  under,
+} from '../../support/governance/approvals';
+import { change } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, newSecret, send, useWorld } from '../../support/world';

@@ -3,12 +3,18 @@
 import { describe, expect, it } from 'vitest';
 import type { MemberRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/request/writes';
-import { approvalIn, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { change as alter, another, type Browser, signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import {
+  approvalIn,
+  colleague,
+  newApprovalPolicy,
+  newOffice,
+  under,
+} from '../../support/governance/approvals';
+import { herokuConfig } from '../../support/integrations/syncs';
+import { change as alter, another, type Browser, signIn } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
-import { herokuConfig } from '../../support/syncs';
 import { codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();

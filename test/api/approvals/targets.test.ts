@@ -2,11 +2,17 @@
 // do is changed between approval and use, and the approval is void. Without a change the same call succeeds,
 // so that no other refusal is taken for it.
 import { expect, it } from 'vitest';
-import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { newAgent, newKey, newSession } from '../../support/credentials';
+import {
+  approvalIn,
+  newApprovalPolicy,
+  newOffice,
+  plantApproval,
+  under,
+} from '../../support/governance/approvals';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { addConnection } from '../../support/signin/sso';
 import { slow } from '../../support/slow';
-import { addConnection } from '../../support/sso';
 import { type Answer, type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -4,14 +4,21 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { CredentialRow, MemberRow } from '../../../src/db/schema';
 import { keeperOf } from '../../../src/gate/approvals/ties';
 import { revision } from '../../../src/gate/request/writes';
-import { approvalIn, approve, colleague, newApprovalPolicy, settle, under } from '../../support/approvals';
-import { type Browser, change, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { newPasskey } from '../../support/passkey';
+import {
+  approvalIn,
+  approve,
+  colleague,
+  newApprovalPolicy,
+  settle,
+  under,
+} from '../../support/governance/approvals';
 import { newGrant, newTeam } from '../../support/people';
-import { newIdp, person } from '../../support/scim';
+import { type Browser, change, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/signin/browser';
+import { newPasskey } from '../../support/signin/passkey';
+import { newIdp, person } from '../../support/signin/scim';
 import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, newSecret, send, useWorld } from '../../support/world';

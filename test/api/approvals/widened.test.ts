@@ -1,10 +1,10 @@
 // Who widens somebody else's agent or trust is accountable for what it does, and decides none of its
 // requests.
 import { expect, it } from 'vitest';
-import { colleague, newOffice } from '../../support/approvals';
 import { newAgent } from '../../support/credentials';
 import { inCore } from '../../support/gate';
-import { newIssuer, newTrust } from '../../support/issuers';
+import { colleague, newOffice } from '../../support/governance/approvals';
+import { newIssuer, newTrust } from '../../support/signin/issuers';
 import { useWorld } from '../../support/world';
 
 useWorld();

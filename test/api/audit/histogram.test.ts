@@ -1,11 +1,11 @@
 // The histogram of the audit log: it counts what the list shows, to each caller.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Entry } from '../../../src/gate/audit/entry';
-import { append, draft } from '../../support/audit';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { moveLog } from '../../support/planted';
+import { append, draft } from '../../support/governance/audit';
+import { moveLog } from '../../support/storage/planted';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 

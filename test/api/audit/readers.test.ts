@@ -2,10 +2,10 @@
 // the audit entries.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readers as keptReaders, MOST_READERS } from '../../../src/gate/archive/readers';
-import { append } from '../../support/audit';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import { append } from '../../support/governance/audit';
 import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';

@@ -2,12 +2,12 @@
 // the cut.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runTasks } from '../../../src/gate/tasks/run';
-import { append, rowsOf, signWaiting, verify } from '../../support/audit';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { ageTo, inCore } from '../../support/gate';
-import { byMember, newSignedInMember } from '../../support/planted';
+import { append, rowsOf, signWaiting, verify } from '../../support/governance/audit';
 import { slow } from '../../support/slow';
+import { byMember, newSignedInMember } from '../../support/storage/planted';
 import { DAY, HOUR } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, send, useWorld } from '../../support/world';
 

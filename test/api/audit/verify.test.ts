@@ -6,12 +6,12 @@ import { fromBase64, fromUtf8, toBase64, utf8 } from '../../../src/crypto/bytes'
 import { gunzip, gzip } from '../../../src/crypto/gzip';
 import { hashOf } from '../../../src/gate/audit/chain';
 import type { Entry } from '../../../src/gate/audit/entry';
-import { append, checkpoint, exported, rowsOf, signWaiting, verify } from '../../support/audit';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
-import { moveLog } from '../../support/planted';
+import { append, checkpoint, exported, rowsOf, signWaiting, verify } from '../../support/governance/audit';
 import { slow } from '../../support/slow';
+import { moveLog } from '../../support/storage/planted';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

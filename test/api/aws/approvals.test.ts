@@ -1,10 +1,18 @@
 // Approvals of calls by clients of AWS Secrets Manager: what is held, what an approval serves for, and what
 // deciders are shown.
 import { describe, expect, it } from 'vitest';
-import { colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { awsOf, type How, newAwsKey, type Pair, sendSigned, signed, typeOf } from '../../support/aws';
-import type { Browser } from '../../support/browser';
 import { faults } from '../../support/faults';
+import { colleague, newApprovalPolicy, newOffice, under } from '../../support/governance/approvals';
+import {
+  awsOf,
+  type How,
+  newAwsKey,
+  type Pair,
+  sendSigned,
+  signed,
+  typeOf,
+} from '../../support/integrations/aws';
+import type { Browser } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
 import { type Answer, type Caller, newSecret, send, useWorld } from '../../support/world';
 

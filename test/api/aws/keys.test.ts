@@ -9,6 +9,9 @@ import {
 import { randomBytes } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
+import { newKey } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { inCore } from '../../support/gate';
 import {
   amzDate,
   awsOf,
@@ -18,10 +21,7 @@ import {
   sendSigned,
   signed,
   typeOf,
-} from '../../support/aws';
-import { newKey } from '../../support/credentials';
-import { faults } from '../../support/faults';
-import { inCore } from '../../support/gate';
+} from '../../support/integrations/aws';
 import { slow } from '../../support/slow';
 import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 

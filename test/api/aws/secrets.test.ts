@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/request/writes';
-import { awsOf, newAwsKey, typeOf } from '../../support/aws';
-import { change } from '../../support/browser';
+import { awsOf, newAwsKey, typeOf } from '../../support/integrations/aws';
+import { change } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
 import { type Answer, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 

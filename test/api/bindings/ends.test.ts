@@ -5,11 +5,11 @@ import { expect, it } from 'vitest';
 import type { Env } from '../../../src/env';
 import { rateLimit } from '../../../src/gate/limits/rate-limit';
 import { Vault } from '../../../src/vault-binding';
-import { newOffice } from '../../support/approvals';
-import { bound, newTrust } from '../../support/bindings';
 import { alive, contain, idsOf, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { newOffice } from '../../support/governance/approvals';
+import { bound, newTrust } from '../../support/integrations/bindings';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,5 +1,5 @@
-// What a Worker that is bound to the service reaches of its default export. test/scripts/bindings.test.mjs
-// tries the same with a second Worker.
+// What a Worker that is bound to the service reaches of its default export.
+// test/scripts/bindings/bindings.test.mjs tries the same with a second Worker.
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';

@@ -1,12 +1,12 @@
 // The entrypoint `Upstream`: Workers that are bound to the service call an API by its own URLs.
-// test/scripts/bound-upstreams.test.mjs does it from a second Worker.
+// test/scripts/bindings/bound-upstreams.test.mjs does it from a second Worker.
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/env';
 import { Upstream, Vault } from '../../../src/vault-binding';
-import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
-import { newUpstream } from '../../support/upstreams';
+import { approvalIn, newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();

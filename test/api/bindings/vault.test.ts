@@ -1,11 +1,11 @@
-// The entrypoint `Vault`, and trusts of Workers that are bound to the service. test/scripts/bindings.test.mjs
-// calls it from a second Worker, by RPC.
+// The entrypoint `Vault`, and trusts of Workers that are bound to the service.
+// test/scripts/bindings/bindings.test.mjs calls it from a second Worker, by RPC.
 import { expect, it } from 'vitest';
 import type { Vault } from '../../../src/vault-binding';
-import { newApprovalPolicy } from '../../support/approvals';
-import { bound, ISSUER, newTrust, trustIn as sent } from '../../support/bindings';
 import { faults } from '../../support/faults';
 import { evict } from '../../support/gate';
+import { newApprovalPolicy } from '../../support/governance/approvals';
+import { bound, ISSUER, newTrust, trustIn as sent } from '../../support/integrations/bindings';
 import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { findingIds } from '../../../src/domains/compliance/catalogue';
 import { Report } from '../../../src/domains/compliance/wire';
-import { newReport } from '../../support/compliance';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { newReport } from '../../support/governance/compliance';
 import { asMember, newGrant, newMember } from '../../support/people';
 import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';

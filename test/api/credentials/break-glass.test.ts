@@ -6,7 +6,7 @@ import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { newPolicy } from '../../support/policies';
+import { newPolicy } from '../../support/governance/policies';
 import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import {

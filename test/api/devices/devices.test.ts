@@ -6,9 +6,9 @@ import type { DeviceRow } from '../../../src/db/schema';
 import { countLive } from '../../../src/gate/identity/lifetime';
 import { problemOf } from '../../model/invariants';
 import { newAgent, newKey, newSession } from '../../support/credentials';
-import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/device';
 import { inCore } from '../../support/gate';
 import { newMember } from '../../support/people';
+import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/signin/device';
 import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 

@@ -4,6 +4,9 @@ import { base64url, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { sha256Url } from '../../../src/crypto/digest';
 import { newAgent, newKey, newSession } from '../../support/credentials';
+import { faults, holdNext } from '../../support/faults';
+import { evict, inCore, runTasksLater } from '../../support/gate';
+import { newMember } from '../../support/people';
 import {
   type Algorithm,
   type KeyPair,
@@ -14,12 +17,9 @@ import {
   type Unusual,
   WHOAMI,
   whoamiBy,
-} from '../../support/device';
-import { faults, holdNext } from '../../support/faults';
-import { evict, inCore, runTasksLater } from '../../support/gate';
-import { newMember } from '../../support/people';
-import { newLongSecret } from '../../support/planted';
+} from '../../support/signin/device';
 import { slow } from '../../support/slow';
+import { newLongSecret } from '../../support/storage/planted';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 import {
   type Answer,

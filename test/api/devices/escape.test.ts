@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { newAgent, newKey, newSession } from '../../support/credentials';
-import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/device';
 import { newMember, newTeam } from '../../support/people';
+import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/signin/device';
 import { runs } from '../../support/slow';
 import { type Answer, type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 

@@ -6,9 +6,9 @@ import { shows, type View } from '../../../src/domains/events/view';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { evict, inCore, loseStorage } from '../../support/gate';
+import { deliveriesOf, newWebhook, useReceivers } from '../../support/integrations/webhooks';
 import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
-import { deliveriesOf, newWebhook, useReceivers } from '../../support/webhooks';
 import { type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

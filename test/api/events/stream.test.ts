@@ -2,10 +2,10 @@
 import { exports } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { listeners } from '../../../src/gate/events/listeners';
-import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { newSignedIn, signIn } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';

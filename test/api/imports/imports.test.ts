@@ -5,15 +5,21 @@ import { importOperations } from '../../../src/domains/imports/gate/operations';
 import { journal } from '../../../src/gate/journal/records';
 import { lastUsed } from '../../../src/gate/limits/last-used';
 import { problemOf } from '../../model/invariants';
-import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
-import { awsOf, newAwsKey } from '../../support/aws';
 import { newAgent, newBreakGlass, newKey, newProvider } from '../../support/credentials';
 import { faults, holdNext, reset, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { newLongSecret } from '../../support/planted';
-import { newPolicy } from '../../support/policies';
+import {
+  approvalIn,
+  newApprovalPolicy,
+  newOffice,
+  plantApproval,
+  under,
+} from '../../support/governance/approvals';
+import { newPolicy } from '../../support/governance/policies';
+import { awsOf, newAwsKey } from '../../support/integrations/aws';
+import { vaultOf } from '../../support/integrations/vault';
 import { few, slow } from '../../support/slow';
-import { vaultOf } from '../../support/vault';
+import { newLongSecret } from '../../support/storage/planted';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { contain, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
-import { moveLog } from '../../support/planted';
+import { circleciConfig, herokuConfig, syncAll, TOKEN, useTargets } from '../../support/integrations/syncs';
+import { begin, newUpstream, tell } from '../../support/integrations/upstreams';
 import { slow } from '../../support/slow';
-import { circleciConfig, herokuConfig, syncAll, TOKEN, useTargets } from '../../support/syncs';
-import { begin, newUpstream, tell } from '../../support/upstreams';
+import { moveLog } from '../../support/storage/planted';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
 import { problemOf } from '../../model/invariants';
-import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import {
   alive,
   contain,
@@ -18,10 +17,11 @@ import {
 } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate, leaveRows } from '../../support/gate';
+import { newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { newKeyInput } from '../../support/people';
-import { byMember, moveLog, newSignedInMember } from '../../support/planted';
 import { runs, slow } from '../../support/slow';
-import { newUpstream } from '../../support/upstreams';
+import { byMember, moveLog, newSignedInMember } from '../../support/storage/planted';
 import {
   type Answer,
   BOOTSTRAP,

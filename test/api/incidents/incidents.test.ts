@@ -3,7 +3,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IncidentRow } from '../../../src/db/schema';
 import { problemOf } from '../../model/invariants';
-import { newSignedIn, signIn } from '../../support/browser';
 import {
   alive,
   contain,
@@ -14,15 +13,16 @@ import {
   newProvider,
   newSession,
 } from '../../support/credentials';
-import { newDevice, provenBy } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inCore, inGate, leaveRows, runTasksLater } from '../../support/gate';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { add, newMember } from '../../support/people';
-import { moveLog } from '../../support/planted';
+import { newSignedIn, signIn } from '../../support/signin/browser';
+import { newDevice, provenBy } from '../../support/signin/device';
+import { signInTerminal } from '../../support/signin/terminal';
 import { slow } from '../../support/slow';
-import { signInTerminal } from '../../support/terminal';
+import { moveLog } from '../../support/storage/planted';
 import { DAY } from '../../support/time';
-import { newUpstream } from '../../support/upstreams';
 import {
   type Answer,
   type Caller,

@@ -18,8 +18,8 @@ import {
 } from '../../support/credentials';
 import { type Fate, faults, reset, until } from '../../support/faults';
 import { ageTo, evict, inGate, leaveRows, loseStorage } from '../../support/gate';
-import { byMember, newSignedInMember } from '../../support/planted';
 import { few, slow } from '../../support/slow';
+import { byMember, newSignedInMember } from '../../support/storage/planted';
 import { DAY } from '../../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 

@@ -4,8 +4,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formerMakers } from '../../../src/gate/identity/former-makers';
 import { isAlive } from '../../../src/gate/identity/lifetime';
-import { newApprovalPolicy } from '../../support/approvals';
-import { newSignedIn } from '../../support/browser';
 import {
   contain,
   idsOf,
@@ -17,10 +15,12 @@ import {
 } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate, runTasksLater } from '../../support/gate';
+import { newApprovalPolicy } from '../../support/governance/approvals';
 import { newKeyInput } from '../../support/people';
-import { byMember, newSignedInMember } from '../../support/planted';
+import { newSignedIn } from '../../support/signin/browser';
+import { signInTerminal } from '../../support/signin/terminal';
 import { runs, slow } from '../../support/slow';
-import { signInTerminal } from '../../support/terminal';
+import { byMember, newSignedInMember } from '../../support/storage/planted';
 import { DAY } from '../../support/time';
 import { type Caller, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
 

@@ -5,8 +5,8 @@ import { problemOf } from '../../model/invariants';
 import { alive, newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, reset } from '../../support/faults';
 import { loseStorage } from '../../support/gate';
-import { byMember, newSignedInMember } from '../../support/planted';
 import { slow } from '../../support/slow';
+import { byMember, newSignedInMember } from '../../support/storage/planted';
 import { BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,10 +1,10 @@
 // What a contained credential and its descendants set up besides secrets and credentials: log streams,
 // domains and connections to identity providers, with names for those who may list them.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { append } from '../../support/audit';
 import { contain, newKey } from '../../support/credentials';
-import { newStream, useTargets } from '../../support/log-streams';
-import { addConnection } from '../../support/sso';
+import { append } from '../../support/governance/audit';
+import { newStream, useTargets } from '../../support/integrations/log-streams';
+import { addConnection } from '../../support/signin/sso';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -14,11 +14,11 @@ import { runJob } from '../../../src/queue';
 import { newBreakGlass } from '../../support/credentials';
 import { faults, faulty } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
-import { configs, problemsOf, type Seen } from '../../support/notify';
+import { configs, problemsOf, type Seen } from '../../support/integrations/notify';
+import { newWebhook } from '../../support/integrations/webhooks';
 import { newMember } from '../../support/people';
 import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
-import { newWebhook } from '../../support/webhooks';
 import {
   BOOTSTRAP,
   type Caller,

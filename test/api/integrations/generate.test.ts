@@ -5,12 +5,12 @@ import { formatNames } from '../../../src/adapters/generate';
 import { readToken } from '../../../src/auth/authentication/token';
 import { readers } from '../../../src/gate/archive/readers';
 import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
-import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
 import { askOf, evict, inCore, inGate } from '../../support/gate';
-import { moveLog } from '../../support/planted';
+import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/governance/approvals';
 import { slow } from '../../support/slow';
+import { moveLog } from '../../support/storage/planted';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

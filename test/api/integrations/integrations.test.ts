@@ -8,7 +8,7 @@ import { problemOf } from '../../model/invariants';
 import { newAgent, newBreakGlass, newKey, newProvider } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, inGate, keysOf } from '../../support/gate';
-import { accepted, configs, problemsOf, type Seen } from '../../support/notify';
+import { accepted, configs, problemsOf, type Seen } from '../../support/integrations/notify';
 import { slow } from '../../support/slow';
 import { type Caller, codeOf, db, newOrg, useWorld } from '../../support/world';
 import { hostileTargets } from '../../unit/delivery/targets';

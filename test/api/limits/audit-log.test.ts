@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Core } from '../../../src/gate/core';
 import { runTasks } from '../../../src/gate/tasks/run';
-import { append } from '../../support/audit';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, loseStorage } from '../../support/gate';
+import { append } from '../../support/governance/audit';
 import { slow } from '../../support/slow';
 import {
   type Answer,

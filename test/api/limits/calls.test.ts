@@ -2,13 +2,13 @@
 import { evictAllDurableObjects } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
-import { awsOf, newAwsKey } from '../../support/aws';
-import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { awsOf, newAwsKey } from '../../support/integrations/aws';
+import { vaultOf } from '../../support/integrations/vault';
+import { newSignedIn } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
-import { vaultOf } from '../../support/vault';
 import { type Answer, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

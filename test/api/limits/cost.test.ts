@@ -5,18 +5,24 @@ import page from '../../../docs/cost.md?raw';
 import { closeSegments, SEGMENT } from '../../../src/gate/archive/segments';
 import type { Entry } from '../../../src/gate/audit/entry';
 import { runTasks } from '../../../src/gate/tasks/run';
-import { append } from '../../support/audit';
-import { awsOf, newAwsKey } from '../../support/aws';
 import { contain, newProvider, newSession } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { exchange, newIssuer, newTrust } from '../../support/issuers';
-import { newStream, sendAll, sendFor, useTargets } from '../../support/log-streams';
-import { type Inside, inReplica, warm } from '../../support/replicas';
-import { type Cost, counted, type Rows } from '../../support/rows';
-import { newIdp, newUser, person } from '../../support/scim';
-import { claimsOf, newConnection, newDomain, newSsoBrowser, useProviders } from '../../support/sso-signin';
-import { newUpstream } from '../../support/upstreams';
+import { append } from '../../support/governance/audit';
+import { awsOf, newAwsKey } from '../../support/integrations/aws';
+import { newStream, sendAll, sendFor, useTargets } from '../../support/integrations/log-streams';
+import { newUpstream } from '../../support/integrations/upstreams';
+import { type Cost, counted, type Rows } from '../../support/limits/rows';
+import { exchange, newIssuer, newTrust } from '../../support/signin/issuers';
+import { newIdp, newUser, person } from '../../support/signin/scim';
+import {
+  claimsOf,
+  newConnection,
+  newDomain,
+  newSsoBrowser,
+  useProviders,
+} from '../../support/signin/sso-signin';
+import { type Inside, inReplica, warm } from '../../support/storage/replicas';
 import { type Answer, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -4,10 +4,10 @@ import { exposed, MOST_STEPS } from '../../../src/domains/incidents/exposure';
 import { newSlices, SLICE, type Slices } from '../../../src/http/slices';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { PATTERNS } from '../../support/largest';
+import { PATTERNS } from '../../support/limits/largest';
+import { compared, useComparisons, workOf } from '../../support/limits/work';
 import { addKeys, addSessions } from '../../support/people';
 import { slow } from '../../support/slow';
-import { compared, useComparisons, workOf } from '../../support/work';
 import { newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -13,11 +13,19 @@ import type { Route } from '../../../src/http/route';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { largest, PATTERNS } from '../../support/largest';
+import { largestUpstream } from '../../support/integrations/upstreams';
+import { largest, PATTERNS } from '../../support/limits/largest';
+import {
+  chainOf,
+  MOST_WORK,
+  PLANTED,
+  plant,
+  useComparisons,
+  type Work,
+  workOf,
+} from '../../support/limits/work';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { slow } from '../../support/slow';
-import { largestUpstream } from '../../support/upstreams';
-import { chainOf, MOST_WORK, PLANTED, plant, useComparisons, type Work, workOf } from '../../support/work';
 import { type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

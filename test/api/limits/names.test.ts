@@ -8,9 +8,17 @@ import { overlaps } from '../../../src/gate/identity/caller';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { PATTERNS, pattern } from '../../support/largest';
+import { PATTERNS, pattern } from '../../support/limits/largest';
+import {
+  type Agent,
+  chainOf,
+  MOST_WORK,
+  PLANTED,
+  plant,
+  useComparisons,
+  workOf,
+} from '../../support/limits/work';
 import { slow } from '../../support/slow';
-import { type Agent, chainOf, MOST_WORK, PLANTED, plant, useComparisons, workOf } from '../../support/work';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,10 +2,10 @@
 // others.
 
 import { describe, expect, it } from 'vitest';
-import { newApprovalPolicy } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { inCore } from '../../support/gate';
-import { newPolicy } from '../../support/policies';
+import { newApprovalPolicy } from '../../support/governance/approvals';
+import { newPolicy } from '../../support/governance/policies';
 import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 

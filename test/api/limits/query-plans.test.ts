@@ -3,14 +3,14 @@
 // all of them.
 import { expect } from 'vitest';
 import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
-import { invite, newBrowser, ORIGIN } from '../../support/browser';
 import { newBreakGlass, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate, leaveRows, loseStorage, runTasksLater } from '../../support/gate';
-import { newPasskey } from '../../support/passkey';
 import { addKeys, addPasskey, newGrant, newMember, newTeam } from '../../support/people';
-import { newLongSecret } from '../../support/planted';
+import { invite, newBrowser, ORIGIN } from '../../support/signin/browser';
+import { newPasskey } from '../../support/signin/passkey';
 import { slow } from '../../support/slow';
+import { newLongSecret } from '../../support/storage/planted';
 import { DAY } from '../../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 

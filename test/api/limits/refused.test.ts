@@ -6,12 +6,12 @@ import { unknownTokens } from '../../../src/gate/identity/identify';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { signSession } from '../../../src/keys/jwt';
 import { createSigningKeys } from '../../../src/keys/signing';
-import { newSignedIn, ORIGIN } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, keyring } from '../../support/gate';
+import { useComparisons, workOf } from '../../support/limits/work';
+import { newSignedIn, ORIGIN } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
-import { useComparisons, workOf } from '../../support/work';
 import { type Answer, codeOf, db, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();

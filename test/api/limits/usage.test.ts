@@ -9,8 +9,8 @@ import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../
 import { faults, holdNext } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newMember } from '../../support/people';
-import { newLongSecret } from '../../support/planted';
 import { slow } from '../../support/slow';
+import { newLongSecret } from '../../support/storage/planted';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -7,10 +7,17 @@ import { chainFrom } from '../../../src/domains/audit/check-chain';
 import { states } from '../../../src/domains/log-streams/gate/states';
 import { genesis } from '../../../src/gate/audit/chain';
 import type { Entry } from '../../../src/gate/audit/entry';
-import { append, rowsOf, verify } from '../../support/audit';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
-import { askedFor, type Kind, newStream, sendAll, sendFor, useTargets } from '../../support/log-streams';
+import { append, rowsOf, verify } from '../../support/governance/audit';
+import {
+  askedFor,
+  type Kind,
+  newStream,
+  sendAll,
+  sendFor,
+  useTargets,
+} from '../../support/integrations/log-streams';
 import { slow } from '../../support/slow';
 import { DAY, MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, send, useWorld } from '../../support/world';

@@ -1,11 +1,10 @@
 // Log streams: who may use them, what they may be given, and what a change, an end or an attack does to one.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { noteCut } from '../../../src/gate/archive/gaps';
-import { append } from '../../support/audit';
-import { signIn } from '../../support/browser';
 import { contain, newAgent, newBreakGlass, newKey, statusOrCode } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { append } from '../../support/governance/audit';
 import {
   configOf,
   type Kind,
@@ -14,7 +13,8 @@ import {
   sendAll,
   sendFor,
   useTargets,
-} from '../../support/log-streams';
+} from '../../support/integrations/log-streams';
+import { signIn } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
 import { DAY, MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';

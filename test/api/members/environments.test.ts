@@ -2,10 +2,10 @@
 // limit, and when it applies.
 
 import { describe, expect, it } from 'vitest';
-import { newApprovalPolicy } from '../../support/approvals';
-import { newSignedIn, signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
+import { newApprovalPolicy } from '../../support/governance/approvals';
 import { newGrant, newMember, ownerId } from '../../support/people';
+import { newSignedIn, signIn } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
 import { type Answer, type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 

@@ -16,6 +16,7 @@ import { problemOf } from '../../model/invariants';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, inGate, loseStorage } from '../../support/gate';
+import { newUpstream } from '../../support/integrations/upstreams';
 import {
   addKeys,
   addPasskey,
@@ -28,7 +29,6 @@ import {
   ownerId,
 } from '../../support/people';
 import { runs, slow } from '../../support/slow';
-import { newUpstream } from '../../support/upstreams';
 import {
   type Answer,
   BOOTSTRAP,

@@ -1,11 +1,11 @@
 // Members whom a person removed: SCIM makes none of them anew until an owner readmits the address.
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { formerQuota } from '../../../src/domains/members/gate/former';
-import { signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
 import { newMember } from '../../support/people';
-import { newIdp, newUser, person } from '../../support/scim';
-import { claimsOf, connected, newSsoBrowser } from '../../support/sso-signin';
+import { signIn } from '../../support/signin/browser';
+import { newIdp, newUser, person } from '../../support/signin/scim';
+import { claimsOf, connected, newSsoBrowser } from '../../support/signin/sso-signin';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,18 +2,25 @@
 // when they are resumed.
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
-import { approvalIn, approve, newApprovalPolicy, newOffice, settle, under } from '../../support/approvals';
-import { another, type Browser, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
-import { newDevice, provenBy, whoamiBy } from '../../support/device';
 import { faults } from '../../support/faults';
 import { loseStorage } from '../../support/gate';
-import { newPasskey } from '../../support/passkey';
+import {
+  approvalIn,
+  approve,
+  newApprovalPolicy,
+  newOffice,
+  settle,
+  under,
+} from '../../support/governance/approvals';
+import { herokuConfig, statusOf, syncAll, useTargets } from '../../support/integrations/syncs';
 import { asMember, newGrant, newMember, newTeam, ownerId } from '../../support/people';
 import { newLink, view } from '../../support/shares';
+import { another, type Browser, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/signin/browser';
+import { newDevice, provenBy, whoamiBy } from '../../support/signin/device';
+import { newPasskey } from '../../support/signin/passkey';
+import { decide, newTerminal, signInTerminal } from '../../support/signin/terminal';
 import { slow } from '../../support/slow';
-import { herokuConfig, statusOf, syncAll, useTargets } from '../../support/syncs';
-import { decide, newTerminal, signInTerminal } from '../../support/terminal';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,17 +2,17 @@
 // not see.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deliveries } from '../../../src/delivery/gate/deliveries';
-import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
-import { signIn } from '../../support/browser';
 import { contain, newAgent, newBreakGlass, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { addSync, backdate, findDueNow, runDueTasks } from '../../support/looking';
-import { newPolicy } from '../../support/policies';
-import { newIdp } from '../../support/scim';
-import { newDomain } from '../../support/sso';
+import { approvalIn, newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { addSync, backdate, findDueNow, runDueTasks } from '../../support/governance/looking';
+import { newPolicy } from '../../support/governance/policies';
+import { newWebhook } from '../../support/integrations/webhooks';
+import { signIn } from '../../support/signin/browser';
+import { newIdp } from '../../support/signin/scim';
+import { newDomain } from '../../support/signin/sso';
 import { DAY, HOUR } from '../../support/time';
-import { newWebhook } from '../../support/webhooks';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,10 +1,10 @@
 // Search by part of a name: of each kind what its list shows, and no trace of what was searched for.
 import { describe, expect, it, vi } from 'vitest';
-import { signIn } from '../../support/browser';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { inCore } from '../../support/gate';
+import { newPolicy } from '../../support/governance/policies';
 import { newMember, newTeam } from '../../support/people';
-import { newPolicy } from '../../support/policies';
+import { signIn } from '../../support/signin/browser';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

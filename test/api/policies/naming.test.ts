@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { inCore } from '../../support/gate';
-import { PATTERNS } from '../../support/largest';
-import { newPolicy } from '../../support/policies';
+import { newPolicy } from '../../support/governance/policies';
+import { PATTERNS } from '../../support/limits/largest';
 import { slow } from '../../support/slow';
 import {
   type Answer,

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { newPolicy } from '../../support/governance/policies';
 import { newMember, newTeam } from '../../support/people';
-import { newPolicy } from '../../support/policies';
 import { slow } from '../../support/slow';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 

@@ -8,8 +8,8 @@ import { lease } from '../../../src/gate/replicas/serve';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { askFor, from, inReplica, regionOf, replicated, silence, warm } from '../../support/replicas';
 import { slow } from '../../support/slow';
+import { askFor, from, inReplica, regionOf, replicated, silence, warm } from '../../support/storage/replicas';
 import { type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();

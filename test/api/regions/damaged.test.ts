@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { leases } from '../../../src/gate/replicas/leases';
 import { dismiss } from '../../../src/gate/replicas/serve';
 import { inCore } from '../../support/gate';
+import { slow } from '../../support/slow';
 import {
   breakReplica,
   draft,
@@ -13,8 +14,7 @@ import {
   regionOf,
   replicated,
   warm,
-} from '../../support/replicas';
-import { slow } from '../../support/slow';
+} from '../../support/storage/replicas';
 import { newSecret, useWorld } from '../../support/world';
 
 useWorld();

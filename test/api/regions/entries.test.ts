@@ -12,8 +12,8 @@ import { lease, takeEntries } from '../../../src/gate/replicas/serve';
 import { newAgent } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
-import { askFor, draft, from, inReplica, replicated, silence, warm } from '../../support/replicas';
 import { slow } from '../../support/slow';
+import { askFor, draft, from, inReplica, replicated, silence, warm } from '../../support/storage/replicas';
 import { DAY } from '../../support/time';
 import { newSecret, useWorld } from '../../support/world';
 

@@ -8,6 +8,7 @@ import { Replica } from '../../../src/objects/replica';
 import { createFollowing } from '../../../src/replica/following';
 import { createLoans } from '../../../src/replica/loans';
 import { newAgent, newSession } from '../../support/credentials';
+import { slow } from '../../support/slow';
 import {
   draft,
   from,
@@ -17,8 +18,7 @@ import {
   regionOf,
   replicated,
   warm,
-} from '../../support/replicas';
-import { slow } from '../../support/slow';
+} from '../../support/storage/replicas';
 import { DAY } from '../../support/time';
 import { newSecret, useWorld } from '../../support/world';
 

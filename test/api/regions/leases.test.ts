@@ -11,7 +11,7 @@ import { dismiss, lease, rowsFrom } from '../../../src/gate/replicas/serve';
 import { stability } from '../../../src/gate/replicas/stability';
 import { faults } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
-import { askFor, general, replicated, silence } from '../../support/replicas';
+import { askFor, general, replicated, silence } from '../../support/storage/replicas';
 import { db, newOrg, useWorld } from '../../support/world';
 
 useWorld();

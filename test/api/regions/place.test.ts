@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Region } from '../../../src/db/regions';
 import { loseStorage } from '../../support/gate';
-import { from, regionOf, warm } from '../../support/replicas';
 import { slow } from '../../support/slow';
+import { from, regionOf, warm } from '../../support/storage/replicas';
 import { BOOTSTRAP, type Caller, callerOf, db, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -6,8 +6,8 @@ import { dismiss } from '../../../src/gate/replicas/serve';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
-import { from, inReplica, regionOf, replicated, silence, warm } from '../../support/replicas';
 import { slow } from '../../support/slow';
+import { from, inReplica, regionOf, replicated, silence, warm } from '../../support/storage/replicas';
 import { codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();

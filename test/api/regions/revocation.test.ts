@@ -3,12 +3,12 @@
 // run test:long.
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
-import { newDevice, provenBy } from '../../support/device';
-import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
-import { from, regionOf, replicated } from '../../support/replicas';
+import { signIn } from '../../support/signin/browser';
+import { newDevice, provenBy } from '../../support/signin/device';
+import { newIssuer, newTrust, newWorkload } from '../../support/signin/issuers';
 import { few } from '../../support/slow';
+import { from, regionOf, replicated } from '../../support/storage/replicas';
 import { type Answer, type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newAgent } from '../../support/credentials';
 import { evict, inCore } from '../../support/gate';
-import { from, inReplica, regionOf, replicated, warm } from '../../support/replicas';
 import { few, runs } from '../../support/slow';
+import { from, inReplica, regionOf, replicated, warm } from '../../support/storage/replicas';
 import { type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();

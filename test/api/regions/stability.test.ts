@@ -9,8 +9,16 @@ import { stability } from '../../../src/gate/replicas/stability';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { askFor, decidedAfter, general, inReplica, replicated, silence, warm } from '../../support/replicas';
 import { slow } from '../../support/slow';
+import {
+  askFor,
+  decidedAfter,
+  general,
+  inReplica,
+  replicated,
+  silence,
+  warm,
+} from '../../support/storage/replicas';
 import { type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -4,9 +4,9 @@
 import { describe, expect, it } from 'vitest';
 import { newToken } from '../../../src/auth/authentication/token';
 import { secretTypes } from '../../../src/db/schema';
-import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { keyring } from '../../support/gate';
+import { newSignedIn } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
 import { type Answer, BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
 

@@ -4,16 +4,16 @@
 import { describe, expect, it } from 'vitest';
 import { routes } from '../../../src/domains';
 import { hasRevision } from '../../../src/http/route';
-import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';
-import { newDevice } from '../../support/device';
-import { newIssuer, newTrust } from '../../support/issuers';
+import { newPolicy } from '../../support/governance/policies';
+import { newUpstream } from '../../support/integrations/upstreams';
+import { newWebhook } from '../../support/integrations/webhooks';
 import { addPasskey, newMember, newTeam, ownerId } from '../../support/people';
-import { newPolicy } from '../../support/policies';
+import { newSignedIn } from '../../support/signin/browser';
+import { newDevice } from '../../support/signin/device';
+import { newIssuer, newTrust } from '../../support/signin/issuers';
+import { addConnection } from '../../support/signin/sso';
 import { few, slow } from '../../support/slow';
-import { addConnection } from '../../support/sso';
-import { newUpstream } from '../../support/upstreams';
-import { newWebhook } from '../../support/webhooks';
 import { type Answer, type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

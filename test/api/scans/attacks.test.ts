@@ -4,9 +4,9 @@ import * as engine from '../../../src/domains/scans/engine/scan';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
-import { PATTERNS } from '../../support/largest';
+import { PATTERNS } from '../../support/limits/largest';
+import { plant } from '../../support/limits/work';
 import { slow } from '../../support/slow';
-import { plant } from '../../support/work';
 import { codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,14 +2,14 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { describe, expect, it } from 'vitest';
 import { newToken } from '../../../src/auth/authentication/token';
-import { newApprovalPolicy, newOffice } from '../../support/approvals';
-import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { newApprovalPolicy, newOffice } from '../../support/governance/approvals';
 import { newLink, view } from '../../support/shares';
+import { newSignedIn } from '../../support/signin/browser';
+import { newTerminal, signInTerminal } from '../../support/signin/terminal';
 import { slow } from '../../support/slow';
-import { newTerminal, signInTerminal } from '../../support/terminal';
 import { DAY } from '../../support/time';
 import sarifSchema from '../../support/vectors/sarif-2.1.0.json';
 import {

@@ -3,6 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow, MemberRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/request/writes';
+import { newKey, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { inGate } from '../../support/gate';
 import {
   approvalIn,
   approve,
@@ -11,16 +14,13 @@ import {
   newOffice,
   settle,
   under,
-} from '../../support/approvals';
-import { change, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
-import { newKey, newSession } from '../../support/credentials';
-import { faults } from '../../support/faults';
-import { inGate } from '../../support/gate';
-import { newPasskey } from '../../support/passkey';
+} from '../../support/governance/approvals';
 import { add, newMember, newTeam, ownerId } from '../../support/people';
-import { ERROR, idpOf, newIdp, newUser, person } from '../../support/scim';
+import { change, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/signin/browser';
+import { newPasskey } from '../../support/signin/passkey';
+import { ERROR, idpOf, newIdp, newUser, person } from '../../support/signin/scim';
+import { addConnection } from '../../support/signin/sso';
 import { slow } from '../../support/slow';
-import { addConnection } from '../../support/sso';
 import { DAY } from '../../support/time';
 import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 

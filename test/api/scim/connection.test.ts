@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MemberRow, PolicyRow } from '../../../src/db/schema';
 import { inCore } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
-import { ERROR, newIdp, newUser, person } from '../../support/scim';
+import { ERROR, newIdp, newUser, person } from '../../support/signin/scim';
 import {
   changeConnection,
   claimsOf,
@@ -12,7 +12,7 @@ import {
   deleteConnection,
   newConnection,
   newSsoBrowser,
-} from '../../support/sso-signin';
+} from '../../support/signin/sso-signin';
 import { type Caller, codeOf, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,6 +1,6 @@
 // What Okta and Entra send, step by step as their documentation and their validators have it.
 import { describe, expect, it } from 'vitest';
-import { ERROR, GROUP, LIST, newIdp, newUser, person, USER } from '../../support/scim';
+import { ERROR, GROUP, LIST, newIdp, newUser, person, USER } from '../../support/signin/scim';
 import { slow } from '../../support/slow';
 import { newOrg, useWorld } from '../../support/world';
 

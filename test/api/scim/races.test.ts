@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { TeamMemberRow } from '../../../src/db/schema';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { newIdp, newUser, person } from '../../support/scim';
+import { newIdp, newUser, person } from '../../support/signin/scim';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,8 +1,8 @@
 // Names of groups decide roles, so people do not rename the teams that SCIM made for a connection.
 import { afterEach, expect, it, vi } from 'vitest';
 import { newKey } from '../../support/credentials';
-import { newIdp, newUser } from '../../support/scim';
-import { claimsOf, connected, deleteConnection, newSsoBrowser } from '../../support/sso-signin';
+import { newIdp, newUser } from '../../support/signin/scim';
+import { claimsOf, connected, deleteConnection, newSsoBrowser } from '../../support/signin/sso-signin';
 import { codeOf, useWorld } from '../../support/world';
 
 useWorld();

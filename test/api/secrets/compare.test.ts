@@ -2,9 +2,9 @@
 // could read the values.
 
 import { describe, expect, it } from 'vitest';
-import { newApprovalPolicy } from '../../support/approvals';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { newApprovalPolicy } from '../../support/governance/approvals';
 import { slow } from '../../support/slow';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 

@@ -5,16 +5,22 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { routes } from '../../../src/domains';
 import { journal } from '../../../src/gate/journal/records';
 import { problemOf } from '../../model/invariants';
-import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
-import { signIn } from '../../support/browser';
 import { contain, newAgent, newBreakGlass, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { PATTERNS } from '../../support/largest';
+import {
+  approvalIn,
+  newApprovalPolicy,
+  newOffice,
+  plantApproval,
+  under,
+} from '../../support/governance/approvals';
+import { newPolicy } from '../../support/governance/policies';
+import { PATTERNS } from '../../support/limits/largest';
 import { newGrant } from '../../support/people';
-import { newLongSecret } from '../../support/planted';
-import { newPolicy } from '../../support/policies';
+import { signIn } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
+import { newLongSecret } from '../../support/storage/planted';
 import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,16 +2,16 @@
 import { env, exports } from 'cloudflare:workers';
 import { decodeJwt } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { invite, newBrowser, newSignedIn, ORIGIN } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
-import { newDevice, proofOf, WHOAMI, whoamiBy } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
-import { exchange, newIssuer, newTrust } from '../../support/issuers';
-import { newPasskey } from '../../support/passkey';
+import { newWebhook } from '../../support/integrations/webhooks';
 import { newLink, view } from '../../support/shares';
-import { decide, newTerminal, signInTerminal } from '../../support/terminal';
-import { newWebhook } from '../../support/webhooks';
+import { invite, newBrowser, newSignedIn, ORIGIN } from '../../support/signin/browser';
+import { newDevice, proofOf, WHOAMI, whoamiBy } from '../../support/signin/device';
+import { exchange, newIssuer, newTrust } from '../../support/signin/issuers';
+import { newPasskey } from '../../support/signin/passkey';
+import { decide, newTerminal, signInTerminal } from '../../support/signin/terminal';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,10 +2,10 @@
 
 import { describe, expect, it, vi } from 'vitest';
 import { ciphertexts } from '../../../src/gate/journal/ciphertexts';
-import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { newApprovalPolicy, newOffice } from '../../support/governance/approvals';
 import { slow } from '../../support/slow';
 import { type Caller, db, newOrg, newSecret, useWorld } from '../../support/world';
 

@@ -3,11 +3,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../../src/auth/authentication/token';
 import { newId } from '../../../src/db/ids';
 import { runTasks } from '../../../src/gate/tasks/run';
-import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { type NewLink, newLink, view } from '../../support/shares';
+import { newSignedIn, signIn } from '../../support/signin/browser';
 import { few, slow } from '../../support/slow';
 import {
   type Answer,

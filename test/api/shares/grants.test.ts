@@ -1,12 +1,12 @@
 // Shares by grants, the list of shares, approval policies, the audit log, events and the exposure report.
 import { describe, expect, it } from 'vitest';
-import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/governance/approvals';
 import { newMember, newTeam } from '../../support/people';
 import { newLink, view } from '../../support/shares';
+import { signIn } from '../../support/signin/browser';
 import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 

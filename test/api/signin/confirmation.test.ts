@@ -9,6 +9,10 @@ import { allScopes } from '../../../src/auth/scopes';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { revision } from '../../../src/gate/request/writes';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
+import { faults, holdNext, until } from '../../support/faults';
+import { inCore, keyring } from '../../support/gate';
+import { newMember } from '../../support/people';
 import {
   another,
   type Browser,
@@ -18,16 +22,12 @@ import {
   newSignedIn,
   ORIGIN,
   signIn,
-} from '../../support/browser';
-import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
-import { faults, holdNext, until } from '../../support/faults';
-import { inCore, keyring } from '../../support/gate';
-import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
-import { newPasskey, type Spoil, spoiledAssertions } from '../../support/passkey';
-import { newMember } from '../../support/people';
-import { newLongSecret } from '../../support/planted';
+} from '../../support/signin/browser';
+import { newIssuer, newTrust, newWorkload } from '../../support/signin/issuers';
+import { newPasskey, type Spoil, spoiledAssertions } from '../../support/signin/passkey';
+import { signInTerminal } from '../../support/signin/terminal';
 import { slow } from '../../support/slow';
-import { signInTerminal } from '../../support/terminal';
+import { newLongSecret } from '../../support/storage/planted';
 import { MINUTE } from '../../support/time';
 import { type Answer, type Caller, callerOf, codeOf, db, send, useWorld, whoami } from '../../support/world';
 

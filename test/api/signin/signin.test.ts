@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { newChallenge } from '../../../src/auth/authentication/proofs';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { revision } from '../../../src/gate/request/writes';
+import { faults } from '../../support/faults';
+import { inCore } from '../../support/gate';
 import {
   another,
   change,
@@ -15,10 +17,8 @@ import {
   newOrgToEnrol,
   newSignedIn,
   ORIGIN,
-} from '../../support/browser';
-import { faults } from '../../support/faults';
-import { inCore } from '../../support/gate';
-import { newPasskey, type Spoil, spoiledAssertions } from '../../support/passkey';
+} from '../../support/signin/browser';
+import { newPasskey, type Spoil, spoiledAssertions } from '../../support/signin/passkey';
 import { slow } from '../../support/slow';
 import { HOUR } from '../../support/time';
 import { codeOf, send, useWorld } from '../../support/world';

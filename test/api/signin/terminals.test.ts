@@ -8,13 +8,13 @@ import { newDeviceCode, placeOfUserCode, readUserCode } from '../../../src/auth/
 import type { Env } from '../../../src/env';
 import type { DeviceLogin } from '../../../src/objects/terminal-login';
 import type { Throttle } from '../../../src/objects/throttle';
-import { colleague } from '../../support/approvals';
-import { another, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { faults } from '../../support/faults';
 import { keyring } from '../../support/gate';
-import { newPasskey } from '../../support/passkey';
+import { colleague } from '../../support/governance/approvals';
+import { another, newSignedIn, ORIGIN, signIn } from '../../support/signin/browser';
+import { newPasskey } from '../../support/signin/passkey';
+import { decide, newTerminal, signInTerminal } from '../../support/signin/terminal';
 import { slow } from '../../support/slow';
-import { decide, newTerminal, signInTerminal } from '../../support/terminal';
 import { HOUR, MINUTE } from '../../support/time';
 import { type Answer, codeOf, send, useWorld } from '../../support/world';
 

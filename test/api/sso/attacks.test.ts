@@ -3,7 +3,6 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toBase64Url, utf8 } from '../../../src/crypto/bytes';
-import { slow } from '../../support/slow';
 import {
   changeConnection,
   changeDomain,
@@ -13,7 +12,8 @@ import {
   newDomain,
   newSsoBrowser,
   reasonOf,
-} from '../../support/sso-signin';
+} from '../../support/signin/sso-signin';
+import { slow } from '../../support/slow';
 import { db, newOrg, useWorld } from '../../support/world';
 
 useWorld();

@@ -6,10 +6,10 @@ import type { Env } from '../../../src/env';
 import { mirror } from '../../../src/gate/journal/mirror';
 import { runJob } from '../../../src/queue';
 import { newKey } from '../../support/credentials';
-import { type Answered, answerNames, newResolver, type Resolver } from '../../support/dns';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage, runTasksLater } from '../../support/gate';
 import { asMember, ownerId } from '../../support/people';
+import { type Answered, answerNames, newResolver, type Resolver } from '../../support/signin/dns';
 import { slow } from '../../support/slow';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
 

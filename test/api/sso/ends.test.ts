@@ -1,10 +1,9 @@
 // Single sign-on: what ends its sessions, back-channel logout, `enforce` and every way past it, and
 // confirming a session at the provider.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { newBrowser } from '../../support/browser';
-import { newPasskey } from '../../support/passkey';
 import { newMember } from '../../support/people';
-import { slow } from '../../support/slow';
+import { newBrowser } from '../../support/signin/browser';
+import { newPasskey } from '../../support/signin/passkey';
 import {
   changeConnection,
   changeDomain,
@@ -17,8 +16,9 @@ import {
   ORIGIN,
   reasonOf,
   type SsoBrowser,
-} from '../../support/sso-signin';
-import { newTerminal } from '../../support/terminal';
+} from '../../support/signin/sso-signin';
+import { newTerminal } from '../../support/signin/terminal';
+import { slow } from '../../support/slow';
 import { codeOf, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -5,14 +5,14 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { routes } from '../../../src/domains';
 import { API } from '../../../src/http/route';
-import { newApprovalPolicy, settle } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { newApprovalPolicy, settle } from '../../support/governance/approvals';
 import { newMember, newTeam } from '../../support/people';
-import { newIdp, newUser, person } from '../../support/scim';
+import { newIdp, newUser, person } from '../../support/signin/scim';
+import { type Claims, claimsOf, connected, enrolled, newSsoBrowser } from '../../support/signin/sso-signin';
 import { few } from '../../support/slow';
-import { type Claims, claimsOf, connected, enrolled, newSsoBrowser } from '../../support/sso-signin';
 import { newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -8,7 +8,7 @@ import {
   deleteConnection,
   newConnection,
   newSsoBrowser,
-} from '../../support/sso-signin';
+} from '../../support/signin/sso-signin';
 import { codeOf, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,8 +2,14 @@
 // lists of connections, domains and SCIM tokens.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { faults } from '../../support/faults';
-import { newIdp } from '../../support/scim';
-import { claimsOf, connected, newSsoBrowser, reasonOf, stopConnections } from '../../support/sso-signin';
+import { newIdp } from '../../support/signin/scim';
+import {
+  claimsOf,
+  connected,
+  newSsoBrowser,
+  reasonOf,
+  stopConnections,
+} from '../../support/signin/sso-signin';
 import { DAY } from '../../support/time';
 import { codeOf, useWorld } from '../../support/world';
 

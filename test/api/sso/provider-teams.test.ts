@@ -1,10 +1,10 @@
 // Teams whose members an identity provider decides: what is said to whoever gives them something, and what
 // ends when a connection no longer maps them.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { colleague, newApprovalPolicy } from '../../support/approvals';
+import { colleague, newApprovalPolicy } from '../../support/governance/approvals';
 import { newMember, newTeam } from '../../support/people';
-import { GROUP, newIdp, newUser } from '../../support/scim';
-import { changeConnection, claimsOf, connected, newSsoBrowser } from '../../support/sso-signin';
+import { GROUP, newIdp, newUser } from '../../support/signin/scim';
+import { changeConnection, claimsOf, connected, newSsoBrowser } from '../../support/signin/sso-signin';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -5,7 +5,7 @@ import type { MemberRow } from '../../../src/db/schema';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { add, newMember } from '../../support/people';
-import { newIdp, newUser } from '../../support/scim';
+import { newIdp, newUser } from '../../support/signin/scim';
 import {
   changeConnection,
   claimsOf,
@@ -15,7 +15,7 @@ import {
   newConnection,
   newSsoBrowser,
   reasonOf,
-} from '../../support/sso-signin';
+} from '../../support/signin/sso-signin';
 import { type Caller, db, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,12 +1,18 @@
 // Connections by SAML, and sign-in with them. The SAML Worker is the one of the tests: `packages/saml` has
 // the tests of signatures and XML.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { approvalIn, newApprovalPolicy, plantApproval, under } from '../../support/approvals';
-import { type Browser, newSignedIn } from '../../support/browser';
-import { answerNames, newResolver } from '../../support/dns';
 import { faults } from '../../support/faults';
-import { askedIn, formOf, metadataOf, samlWorker } from '../../support/saml';
-import { enrolled, newDomain, newSsoBrowser, reasonOf, type SsoBrowser } from '../../support/sso-signin';
+import { approvalIn, newApprovalPolicy, plantApproval, under } from '../../support/governance/approvals';
+import { type Browser, newSignedIn } from '../../support/signin/browser';
+import { answerNames, newResolver } from '../../support/signin/dns';
+import { askedIn, formOf, metadataOf, samlWorker } from '../../support/signin/saml';
+import {
+  enrolled,
+  newDomain,
+  newSsoBrowser,
+  reasonOf,
+  type SsoBrowser,
+} from '../../support/signin/sso-signin';
 import { type Caller, codeOf, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

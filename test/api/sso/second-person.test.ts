@@ -10,12 +10,11 @@ import type {
 } from '../../../src/db/schema';
 import { ineligible } from '../../../src/gate/approvals/approvers';
 import { tiesOf } from '../../../src/gate/approvals/ties';
-import { approvalIn, newApprovalPolicy, settle } from '../../support/approvals';
 import { inCore } from '../../support/gate';
-import { newPasskey } from '../../support/passkey';
+import { approvalIn, newApprovalPolicy, settle } from '../../support/governance/approvals';
 import { addPasskey, newMember, newTeam, ownerId } from '../../support/people';
-import { newIdp, newUser } from '../../support/scim';
-import { slow } from '../../support/slow';
+import { newPasskey } from '../../support/signin/passkey';
+import { newIdp, newUser } from '../../support/signin/scim';
 import {
   changeConnection,
   claimsOf,
@@ -24,7 +23,8 @@ import {
   newConnection,
   newSsoBrowser,
   ORIGIN,
-} from '../../support/sso-signin';
+} from '../../support/signin/sso-signin';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 

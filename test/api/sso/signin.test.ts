@@ -1,12 +1,11 @@
 // Single sign-on: starting, the callback, who a person is, and what the session is.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MemberRow } from '../../../src/db/schema';
-import { newBrowser, signIn } from '../../support/browser';
 import { inGate } from '../../support/gate';
-import { newPasskey } from '../../support/passkey';
 import { newMember, newTeam } from '../../support/people';
-import { GROUP, newIdp, newUser } from '../../support/scim';
-import { slow } from '../../support/slow';
+import { newBrowser, signIn } from '../../support/signin/browser';
+import { newPasskey } from '../../support/signin/passkey';
+import { GROUP, newIdp, newUser } from '../../support/signin/scim';
 import {
   type Claims,
   changeConnection,
@@ -19,7 +18,8 @@ import {
   newSsoBrowser,
   ORIGIN,
   reasonOf,
-} from '../../support/sso-signin';
+} from '../../support/signin/sso-signin';
+import { slow } from '../../support/slow';
 import { codeOf, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,10 +2,10 @@
 // signed in. What comes back counts only in the browser that began it, once, and while the owner's session is
 // alive.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Browser } from '../../support/browser';
-import { signIn } from '../../support/browser';
-import { newPasskey } from '../../support/passkey';
 import { newTeam } from '../../support/people';
+import type { Browser } from '../../support/signin/browser';
+import { signIn } from '../../support/signin/browser';
+import { newPasskey } from '../../support/signin/passkey';
 import {
   changeConnection,
   claimsOf,
@@ -16,7 +16,7 @@ import {
   ORIGIN,
   type SsoBrowser,
   stopConnections,
-} from '../../support/sso-signin';
+} from '../../support/signin/sso-signin';
 import { type Answer, type Caller, codeOf, useWorld } from '../../support/world';
 
 useWorld();

@@ -14,7 +14,7 @@ import {
   type Targets,
   useTargets,
   workOn,
-} from '../../support/syncs';
+} from '../../support/integrations/syncs';
 import { newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,11 +2,9 @@
 // they run, and automatic syncs.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GATHERED } from '../../../src/domains/syncs/gate/task';
-import { signIn } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { slow } from '../../support/slow';
 import {
   circleciConfig,
   herokuConfig,
@@ -17,7 +15,9 @@ import {
   TOKEN,
   useTargets,
   workOn,
-} from '../../support/syncs';
+} from '../../support/integrations/syncs';
+import { signIn } from '../../support/signin/browser';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -3,12 +3,17 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { IntegrationRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/request/writes';
-import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { change, signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
-import { slow } from '../../support/slow';
+import {
+  approvalIn,
+  approve,
+  colleague,
+  newApprovalPolicy,
+  newOffice,
+  under,
+} from '../../support/governance/approvals';
 import {
   circleciConfig,
   herokuConfig,
@@ -19,7 +24,9 @@ import {
   type Targets,
   TOKEN,
   useTargets,
-} from '../../support/syncs';
+} from '../../support/integrations/syncs';
+import { change, signIn } from '../../support/signin/browser';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 

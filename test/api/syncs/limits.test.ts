@@ -6,7 +6,6 @@ import { ownedBy, prunable } from '../../../src/domains/syncs/gate/select';
 import { nameQuotas } from '../../../src/domains/syncs/gate/store';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { inCore } from '../../support/gate';
-import { slow } from '../../support/slow';
 import {
   circleciConfig,
   herokuConfig,
@@ -17,7 +16,8 @@ import {
   type Targets,
   TOKEN,
   useTargets,
-} from '../../support/syncs';
+} from '../../support/integrations/syncs';
+import { slow } from '../../support/slow';
 import { type Answer, type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,10 +1,9 @@
 // What a sync rests on: a connection that is changed, or a secret or policy that is changed after an
 // approval, stops what was started.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { slow } from '../../support/slow';
+import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/governance/approvals';
 import {
   askedFor,
   herokuConfig,
@@ -15,7 +14,8 @@ import {
   TOKEN,
   useTargets,
   workOn,
-} from '../../support/syncs';
+} from '../../support/integrations/syncs';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -3,8 +3,8 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { type SyncPlatform, syncPlatforms } from '../../../src/adapters/platforms';
 import { faults } from '../../support/faults';
+import { type Targets, useTargets } from '../../support/integrations/syncs';
 import { slow } from '../../support/slow';
-import { type Targets, useTargets } from '../../support/syncs';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 import { hostileTargets } from '../../unit/delivery/targets';
 

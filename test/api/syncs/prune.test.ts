@@ -1,7 +1,6 @@
 // Prune over HTTP: it deletes only names that this service was the last to write to a target, from the same
 // environment.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { slow } from '../../support/slow';
 import {
   circleciConfig,
   herokuConfig,
@@ -11,7 +10,8 @@ import {
   synced,
   type Targets,
   useTargets,
-} from '../../support/syncs';
+} from '../../support/integrations/syncs';
+import { slow } from '../../support/slow';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

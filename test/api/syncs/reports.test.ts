@@ -4,12 +4,10 @@ import { syncs } from '../../../src/domains/syncs/gate/store';
 import { GATHERED } from '../../../src/domains/syncs/gate/task';
 import type { Core } from '../../../src/gate/core';
 import { ciphertexts, createCiphertextCache } from '../../../src/gate/journal/ciphertexts';
-import { newSignedIn, signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { newPolicy } from '../../support/policies';
-import { few, slow } from '../../support/slow';
+import { newPolicy } from '../../support/governance/policies';
 import {
   circleciConfig,
   herokuConfig,
@@ -18,7 +16,9 @@ import {
   syncAll,
   type Targets,
   useTargets,
-} from '../../support/syncs';
+} from '../../support/integrations/syncs';
+import { newSignedIn, signIn } from '../../support/signin/browser';
+import { few, slow } from '../../support/slow';
 import { type Caller, newOrg, newSecret, useWorld, whoami } from '../../support/world';
 
 useWorld();

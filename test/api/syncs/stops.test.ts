@@ -2,13 +2,10 @@
 // the end of the caller or of the connection's creator, or to the deletion or change of the connection.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { permits } from '../../../src/gate/request/permits';
-import { signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
-import { newPolicy } from '../../support/policies';
-import { few, slow } from '../../support/slow';
+import { newPolicy } from '../../support/governance/policies';
 import {
   circleciConfig,
   herokuConfig,
@@ -17,7 +14,10 @@ import {
   type Targets,
   TOKEN,
   useTargets,
-} from '../../support/syncs';
+} from '../../support/integrations/syncs';
+import { signIn } from '../../support/signin/browser';
+import { newIssuer, newTrust, newWorkload } from '../../support/signin/issuers';
+import { few, slow } from '../../support/slow';
 import { type Answer, type Caller, newOrg, useWorld, whoami } from '../../support/world';
 
 useWorld();

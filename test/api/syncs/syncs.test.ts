@@ -3,11 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SyncRow } from '../../../src/db/schema';
 import { insertion } from '../../../src/gate/request/writes';
 import { problemOf } from '../../model/invariants';
-import { change } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
-import { slow } from '../../support/slow';
 import {
   askedFor,
   circleciConfig,
@@ -20,7 +18,9 @@ import {
   TOKEN,
   useTargets,
   workOn,
-} from '../../support/syncs';
+} from '../../support/integrations/syncs';
+import { change } from '../../support/signin/browser';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

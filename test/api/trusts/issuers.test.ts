@@ -5,7 +5,7 @@ import { env } from 'cloudflare:workers';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/env';
-import { exchange, newIssuer, newTrust, useIssuers } from '../../support/issuers';
+import { exchange, newIssuer, newTrust, useIssuers } from '../../support/signin/issuers';
 import { slow } from '../../support/slow';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 

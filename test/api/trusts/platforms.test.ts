@@ -2,7 +2,7 @@
 // with one claim of somebody else's.
 import { describe, expect, it } from 'vitest';
 import guide from '../../../docs/guides/workload-identity.md?raw';
-import { AUDIENCE, exchange, newIssuer } from '../../support/issuers';
+import { AUDIENCE, exchange, newIssuer } from '../../support/signin/issuers';
 import { few } from '../../support/slow';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 

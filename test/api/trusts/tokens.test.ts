@@ -6,7 +6,7 @@ import { toBase64Url, utf8 } from '../../../src/crypto/bytes';
 import { exchanged } from '../../../src/domains/trusts/gate/exchanged';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { exchange, type Issuer, newIssuer, newTrust, newWorkload } from '../../support/issuers';
+import { exchange, type Issuer, newIssuer, newTrust, newWorkload } from '../../support/signin/issuers';
 import { few, slow } from '../../support/slow';
 import { codeOf, newOrg, send, useWorld, whoami } from '../../support/world';
 

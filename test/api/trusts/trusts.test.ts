@@ -1,13 +1,20 @@
 // Workload identity: trusts, and what the session tokens that they give may do.
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
-import { newSignedIn, signIn } from '../../support/browser';
-import { finding, newReport } from '../../support/compliance';
 import { newAgent, newKey, newSession } from '../../support/credentials';
-import { newDevice, provenBy } from '../../support/device';
 import { holdNext, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { exchange, type Issuer, newIssuer, newTrust, newWorkload, trustIn } from '../../support/issuers';
+import { finding, newReport } from '../../support/governance/compliance';
+import { newSignedIn, signIn } from '../../support/signin/browser';
+import { newDevice, provenBy } from '../../support/signin/device';
+import {
+  exchange,
+  type Issuer,
+  newIssuer,
+  newTrust,
+  newWorkload,
+  trustIn,
+} from '../../support/signin/issuers';
 import { slow } from '../../support/slow';
 import { type Caller, codeOf, db, newOrg, newSecret, useWorld, whoami } from '../../support/world';
 

@@ -4,11 +4,11 @@ import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { toBase64, utf8 } from '../../../src/crypto/bytes';
 import { intents } from '../../../src/domains/upstreams/gate/intents';
-import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { newUpstream } from '../../support/upstreams';
+import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/governance/approvals';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

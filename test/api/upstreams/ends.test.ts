@@ -3,11 +3,11 @@
 import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LEASE } from '../../../src/domains/upstreams/call/lease';
-import { signIn } from '../../support/browser';
 import { contain, newKey, newSession } from '../../support/credentials';
-import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
+import { newUpstream } from '../../support/integrations/upstreams';
+import { signIn } from '../../support/signin/browser';
+import { newIssuer, newTrust, newWorkload } from '../../support/signin/issuers';
 import { slow } from '../../support/slow';
-import { newUpstream } from '../../support/upstreams';
 import { type Answer, type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -5,7 +5,7 @@ import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
-import { newUpstream } from '../../support/upstreams';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

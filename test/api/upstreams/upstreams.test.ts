@@ -1,9 +1,9 @@
 // Upstreams: who may make, see and change one, what it may be given, and what stops one.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { signIn } from '../../support/browser';
 import { contain, newAgent, newBreakGlass, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { newUpstream, upstreamIn } from '../../support/upstreams';
+import { newUpstream, upstreamIn } from '../../support/integrations/upstreams';
+import { signIn } from '../../support/signin/browser';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -4,11 +4,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tuple } from '../../../src/crypto/bytes';
 import { hmacHex, sha256 } from '../../../src/crypto/digest';
 import { useDigest } from '../../../src/domains/upstreams/call/digest';
-import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey, newSession } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { keysOf } from '../../support/gate';
-import { newUpstream } from '../../support/upstreams';
+import { approvalIn, newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { newUpstream } from '../../support/integrations/upstreams';
 import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -8,14 +8,14 @@ import { actions, routes } from '../../../src/domains';
 import { shownBody } from '../../../src/domains/upstreams/call/shown';
 import { recordLost } from '../../../src/domains/upstreams/gate/use';
 import { runTasks } from '../../../src/gate/tasks/run';
-import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
-import { signIn } from '../../support/browser';
 import { contain, newAgent, newKey } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { counted } from '../../support/rows';
-import { begin, newUpstream, tell, upstreamIn } from '../../support/upstreams';
+import { approvalIn, newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { begin, newUpstream, tell, upstreamIn } from '../../support/integrations/upstreams';
+import { counted } from '../../support/limits/rows';
+import { signIn } from '../../support/signin/browser';
 import {
   type Answer,
   BOOTSTRAP,

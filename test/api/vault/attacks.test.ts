@@ -1,13 +1,13 @@
 // The Vault-compatible API as an attacker tries it: what limits and holds a request of our own API holds the
 // same request of a client of Vault.
 import { describe, expect, it } from 'vitest';
-import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
-import { newDevice } from '../../support/device';
 import { holdNext } from '../../support/faults';
-import { newPolicy } from '../../support/policies';
+import { newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { newPolicy } from '../../support/governance/policies';
+import { seen, vaultOf } from '../../support/integrations/vault';
+import { newDevice } from '../../support/signin/device';
 import { slow } from '../../support/slow';
-import { seen, vaultOf } from '../../support/vault';
 import { type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -5,7 +5,7 @@ import { listeners } from '../../../src/gate/events/listeners';
 import { newKey } from '../../support/credentials';
 import { until } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { seen, vaultOf } from '../../support/vault';
+import { seen, vaultOf } from '../../support/integrations/vault';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

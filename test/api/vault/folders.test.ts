@@ -1,11 +1,11 @@
 // KV version 2 on a mount of folders: one folder a path, whose secrets are the keys of its map.
 import { describe, expect, it } from 'vitest';
-import { newApprovalPolicy } from '../../support/approvals';
 import { newBreakGlass, newKey } from '../../support/credentials';
 import { inCore } from '../../support/gate';
-import { newPolicy } from '../../support/policies';
+import { newApprovalPolicy } from '../../support/governance/approvals';
+import { newPolicy } from '../../support/governance/policies';
+import { seen, vaultOf } from '../../support/integrations/vault';
 import { slow } from '../../support/slow';
-import { seen, vaultOf } from '../../support/vault';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,10 +1,10 @@
 // KV version 2 on the mount of an environment: one secret a path.
 import { describe, expect, it } from 'vitest';
-import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newBreakGlass, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { newApprovalPolicy, newOffice } from '../../support/governance/approvals';
+import { seen, vaultOf } from '../../support/integrations/vault';
 import { slow } from '../../support/slow';
-import { seen, vaultOf } from '../../support/vault';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

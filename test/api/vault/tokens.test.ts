@@ -8,9 +8,9 @@ import { lineageOf } from '../../../src/gate/rows/ends-with-parent';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { newIssuer, newTrust, useIssuers } from '../../support/issuers';
+import { seen, vaultOf } from '../../support/integrations/vault';
+import { newIssuer, newTrust, useIssuers } from '../../support/signin/issuers';
 import { slow } from '../../support/slow';
-import { seen, vaultOf } from '../../support/vault';
 import { type Caller, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
 useWorld();

@@ -9,8 +9,6 @@ import { RETRIES } from '../../../src/delivery/gate/retries';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
-import { slow } from '../../support/slow';
-import { DAY, HOUR, MINUTE } from '../../support/time';
 import {
   askedFor,
   attendTo,
@@ -20,7 +18,9 @@ import {
   type Received,
   raise,
   useReceivers,
-} from '../../support/webhooks';
+} from '../../support/integrations/webhooks';
+import { slow } from '../../support/slow';
+import { DAY, HOUR, MINUTE } from '../../support/time';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
 useWorld();

@@ -1,13 +1,20 @@
 // Many events to many endpoints, of which some are slow, dead or lying, over a queue that loses and repeats
-// messages: nothing is lost, and no healthy endpoint waits for a sick one. test/scripts/deliveries.slow.mjs
-// does the same with the real service, and with more of everything.
+// messages: nothing is lost, and no healthy endpoint waits for a sick one.
+// test/scripts/deliveries/deliveries.slow.mjs does the same with the real service, and with more of
+// everything.
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import {
+  askedFor,
+  attendTo,
+  newWebhook,
+  type Received,
+  useReceivers,
+} from '../../support/integrations/webhooks';
 import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
-import { askedFor, attendTo, newWebhook, type Received, useReceivers } from '../../support/webhooks';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
 useWorld();

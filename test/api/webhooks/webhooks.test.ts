@@ -4,7 +4,6 @@ import { deliveries } from '../../../src/delivery/gate/deliveries';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
-import { slow } from '../../support/slow';
 import {
   attendTo,
   deliverAll,
@@ -13,7 +12,8 @@ import {
   type Received,
   raise,
   useReceivers,
-} from '../../support/webhooks';
+} from '../../support/integrations/webhooks';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 import { hostileTargets, publicTargets } from '../../unit/delivery/targets';
 

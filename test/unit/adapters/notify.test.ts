@@ -8,7 +8,7 @@ import { blockless, clean, cut, html, markdown } from '../../../src/adapters/not
 import { type NotifyPlatform, notifyPlatforms, rebased } from '../../../src/adapters/platforms';
 import { utf8 } from '../../../src/crypto/bytes';
 import { hmacHex } from '../../../src/crypto/digest';
-import { configs, problemsOf } from '../../support/notify';
+import { configs, problemsOf } from '../../support/integrations/notify';
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 

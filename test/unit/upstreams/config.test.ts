@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { baseUrlOf, problemsOf } from '../../../src/domains/upstreams/config';
 import { namesIn, placedBy } from '../../../src/domains/upstreams/references';
 import { UpstreamIn } from '../../../src/domains/upstreams/wire';
-import { largestUpstream } from '../../support/upstreams';
+import { largestUpstream } from '../../support/integrations/upstreams';
 
 const here = { allowPrivate: false, publicUrl: 'https://vault.example.com' };
 

@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact';
 import { useErrorBoundary, useLayoutEffect } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { Button } from '../ui/button';
+import { Button } from '../ui/controls/button';
 import { Empty, PageHead } from '../ui/parts';
 
 export function Guarded({ children }: { children: ComponentChildren }) {

@@ -5,7 +5,7 @@ import { computed, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { lazy } from 'preact/compat';
 import { useEffect } from 'preact/hooks';
-import { Button } from '../ui/button';
+import { Button } from '../ui/controls/button';
 import { Empty, PageHead } from '../ui/parts';
 
 /** Style sheets that could not be loaded. */

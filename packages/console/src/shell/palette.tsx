@@ -13,7 +13,7 @@ import { type PageEntry, pages } from '../pages';
 import { here, useRead, vault } from '../requests/api';
 import { mayAll, mayEverywhere } from '../session/may';
 import { signOut } from '../session/session';
-import { makeAt, showShortcuts } from '../ui/shortcuts';
+import { makeAt, showShortcuts } from '../ui/controls/shortcuts';
 import { isPaletteOpen } from './palette-open';
 
 interface Entry {

@@ -2,7 +2,7 @@
 import { browserSupportsWebAuthn } from '@simplewebauthn/browser';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { ended, signIn } from '../session/session';
-import { Button } from '../ui/button';
+import { Button } from '../ui/controls/button';
 import { Mark } from '../ui/mark';
 
 export function SignIn() {

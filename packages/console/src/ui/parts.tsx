@@ -4,7 +4,7 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { isReturn } from '../navigation/positions';
 import { explain } from '../requests/errors';
-import { Button, IconButton } from './button';
+import { Button, IconButton } from './controls/button';
 
 /** Longer titles use a smaller font: names can have 255 characters. */
 const LONG = 70;

@@ -3,10 +3,10 @@ import { Link } from 'wouter-preact';
 import { useParameter } from '../../navigation/router';
 import { here, useList, vault } from '../../requests/api';
 import { may } from '../../session/may';
-import { Segments } from '../../ui/filters';
-import { Listing } from '../../ui/listing';
+import { Segments } from '../../ui/lists/filters';
+import { Listing } from '../../ui/lists/listing';
+import type { Column } from '../../ui/lists/table';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
-import type { Column } from '../../ui/table';
 import type { Approval } from './badge';
 
 const tones: Record<Approval['status'], Tone> = {

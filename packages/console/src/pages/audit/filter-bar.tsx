@@ -4,7 +4,7 @@ import { useEffect, useId } from 'preact/hooks';
 import { named } from '../../organisation/inventory';
 import { useNames } from '../../organisation/people';
 import { may } from '../../session/may';
-import { FilterSelect, Segments, typedIn } from '../../ui/filters';
+import { FilterSelect, Segments, typedIn } from '../../ui/lists/filters';
 import { tell } from '../../ui/toast';
 import { ACTION_GROUPS, VIEWS } from './actions';
 import { type FilterName, type Filters, OUTCOMES, RANGE_CHOICES, viewOf } from './filters';

@@ -5,8 +5,8 @@ import { ShieldAlert, ShieldCheck } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { counted } from '../../counted';
 import { here, useList, useRead, vault } from '../../requests/api';
-import { Button } from '../../ui/button';
-import { Listing } from '../../ui/listing';
+import { Button } from '../../ui/controls/button';
+import { Listing } from '../../ui/lists/listing';
 import { CopyButton, Empty, ErrorNote, Time } from '../../ui/parts';
 import { Retention } from './retention';
 

@@ -1,7 +1,7 @@
 // The entry that the address names, whether it is among the loaded ones or not. Invariant: it is read through
 // the log itself, so a member sees no entry by its link that the log does not show them.
 import { here, useRead, vault } from '../../requests/api';
-import { Dialog } from '../../ui/dialog';
+import { Dialog } from '../../ui/dialogs/dialog';
 import { ErrorNote, Skeleton } from '../../ui/parts';
 import { EntryDialog } from './entry';
 import type { Entry, Filters } from './filters';

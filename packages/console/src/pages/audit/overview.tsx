@@ -5,8 +5,8 @@ import { useMemo } from 'preact/hooks';
 import { counted } from '../../counted';
 import { barsOf, bucketsFor, type Histogram, sumOf, wordsOfBar } from '../../histogram';
 import { here, useRead, vault } from '../../requests/api';
-import { Button } from '../../ui/button';
 import { Bars } from '../../ui/chart';
+import { Button } from '../../ui/controls/button';
 import { ErrorNote } from '../../ui/parts';
 import type { Filters, Query } from './filters';
 

@@ -4,10 +4,10 @@
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, vault } from '../../requests/api';
 import { me } from '../../session/session';
-import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/confirm';
-import { download, whole } from '../../ui/download';
+import { Button } from '../../ui/controls/button';
+import { Confirm } from '../../ui/dialogs/confirm';
 import { tell } from '../../ui/toast';
+import { download, whole } from '../../ui/values/download';
 
 interface Exported {
   sequence: number;

@@ -5,11 +5,11 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../requests/api';
 import { may } from '../../session/may';
-import { Dialog } from '../../ui/dialog';
-import { Checkbox, SelectField, TextField } from '../../ui/field';
-import { Form, type Problems, useProblems } from '../../ui/form';
-import { accessKeyTexts, OneTime } from '../../ui/one-time';
-import { ChecksField } from '../../ui/options';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { Checkbox, SelectField, TextField } from '../../ui/forms/field';
+import { Form, type Problems, useProblems } from '../../ui/forms/form';
+import { ChecksField } from '../../ui/forms/options';
+import { accessKeyTexts, OneTime } from '../../ui/values/one-time';
 import { type Kind, kinds, nameOf } from './kinds';
 import {
   AddressField,

@@ -6,9 +6,9 @@ import { environments } from '../../organisation/environments';
 import { type Selection, useSelected } from '../../organisation/inventory';
 import { isEverywhere, may } from '../../session/may';
 import { scopeGroups } from '../../session/scopes';
-import { Checkbox, SelectField, TextArea } from '../../ui/field';
-import type { Problems } from '../../ui/form';
-import { ChecksField, RadioField } from '../../ui/options';
+import { Checkbox, SelectField, TextArea } from '../../ui/forms/field';
+import type { Problems } from '../../ui/forms/form';
+import { ChecksField, RadioField } from '../../ui/forms/options';
 
 export interface Reach {
   scopes: string[];

@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact';
 import { Who } from '../../organisation/people';
 import { here, useRead, vault } from '../../requests/api';
 import { may } from '../../session/may';
-import { Dialog } from '../../ui/dialog';
+import { Dialog } from '../../ui/dialogs/dialog';
 import { ErrorNote, Facts, Id, Skeleton, Time } from '../../ui/parts';
 import { DeviceStatus } from './device';
 

@@ -4,9 +4,9 @@ import { useState } from 'preact/hooks';
 import { changedOf } from '../../changes/merge';
 import { at, forget, here, vault } from '../../requests/api';
 import { useEdit } from '../../requests/seen';
-import { Dialog } from '../../ui/dialog';
-import { TextArea, TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { TextArea, TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { tell } from '../../ui/toast';
 import type { Device } from './device';
 

@@ -2,10 +2,10 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { useParameter } from '../../navigation/router';
-import { Button } from '../../ui/button';
-import { FilterText } from '../../ui/filters';
+import { Button } from '../../ui/controls/button';
+import { FilterText } from '../../ui/lists/filters';
+import { Table } from '../../ui/lists/table';
 import { Badge, Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
-import { Table } from '../../ui/table';
 import { type Found, identify, isId, KINDS, useCredentials } from './credentials';
 import { type Incident as One, useIncidents } from './data';
 import { PanicCard } from './panic';

@@ -2,9 +2,9 @@
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../requests/api';
 import { change, summaryOf, useEdit } from '../../requests/seen';
-import { Dialog } from '../../ui/dialog';
-import { TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { tell } from '../../ui/toast';
 import type { Incident, IncidentReport } from './data';
 

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { Who } from '../../organisation/people';
 import { summaryOf } from '../../requests/seen';
 import { may } from '../../session/may';
-import { Button } from '../../ui/button';
+import { Button } from '../../ui/controls/button';
 import { Late } from '../../ui/late';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Facts, Id, PageHead, Time } from '../../ui/parts';

@@ -6,13 +6,13 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { confirmed, forget, here, vault } from '../../requests/api';
 import { confirmAgain, me } from '../../session/session';
-import { Button } from '../../ui/button';
-import { Dialog } from '../../ui/dialog';
-import { Checkbox, TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { OneTime } from '../../ui/one-time';
+import { Button } from '../../ui/controls/button';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { Checkbox, TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
+import { OneTime } from '../../ui/values/one-time';
 
 type Panicked = components['schemas']['Panicked'];
 

@@ -7,7 +7,7 @@ import { counted } from '../../counted';
 import { type Secret as Known, useSelected } from '../../organisation/inventory';
 import { forget } from '../../requests/api';
 import { may } from '../../session/may';
-import { Button } from '../../ui/button';
+import { Button } from '../../ui/controls/button';
 import { Badge, Time } from '../../ui/parts';
 import { Rotate } from '../secrets/change';
 import { KINDS } from './credentials';

@@ -1,8 +1,8 @@
 // The fields of a platform's config. Invariant: credentials are password fields that the browser does not
 // store, and contain only text typed here.
-import { Choices } from '../../ui/choices';
-import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
-import type { Problems } from '../../ui/form';
+import { Choices } from '../../ui/forms/choices';
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/forms/field';
+import type { Problems } from '../../ui/forms/form';
 import type { Config, Draft, Field } from './schema';
 import { labelOf } from './schema';
 

@@ -2,10 +2,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from '../../requests/api';
-import { Menu } from '../../ui/menu';
+import { Menu } from '../../ui/controls/menu';
+import { Tabs } from '../../ui/controls/tabs';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
-import { Tabs } from '../../ui/tabs';
 import { EditConnection, RemoveConnection, slugsOf } from './edit';
 import { aboutPlatform, type Integration, platformName } from './platforms';
 import { RunPanel } from './run-panel';

@@ -1,8 +1,8 @@
 // Chooses which events are sent: all or some.
 
 import type { EventType } from '@secrets-vault/client';
-import { Choices } from '../../ui/choices';
-import { Segments } from '../../ui/filters';
+import { Choices } from '../../ui/forms/choices';
+import { Segments } from '../../ui/lists/filters';
 import { EVENT_GROUPS, wordsOf } from './events';
 
 export type ChosenEvents = '*' | EventType[];

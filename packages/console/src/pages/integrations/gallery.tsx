@@ -1,7 +1,7 @@
 // The platforms as cards to choose from.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { FilterText } from '../../ui/filters';
+import { FilterText } from '../../ui/lists/filters';
 import { Empty, ErrorNote, Skeleton } from '../../ui/parts';
 import { aboutPlatform, type Kind, usePlatforms } from './platforms';
 

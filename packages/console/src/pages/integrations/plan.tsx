@@ -1,8 +1,8 @@
 // The result or preview of a sync as a diff, with a line for each name and without values.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
+import { Table } from '../../ui/lists/table';
 import { Empty } from '../../ui/parts';
-import { Table } from '../../ui/table';
 
 export type Result = components['schemas']['SyncResult'];
 type Action = Result['action'];

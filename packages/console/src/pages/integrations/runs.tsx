@@ -3,7 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { useEffect } from 'preact/hooks';
 import { environments } from '../../organisation/environments';
 import { here, useList, vault } from '../../requests/api';
-import { Listing } from '../../ui/listing';
+import { Listing } from '../../ui/lists/listing';
 import { Badge, Empty, Time, type Tone } from '../../ui/parts';
 import { PlatformMark } from './gallery';
 import { countsOf } from './plan';

@@ -2,10 +2,10 @@
 import { Plus } from 'lucide-preact';
 import { Link } from 'wouter-preact';
 import { may } from '../../session/may';
-import { Listing } from '../../ui/listing';
+import { Tabs } from '../../ui/controls/tabs';
+import { Listing } from '../../ui/lists/listing';
+import { Lines } from '../../ui/lists/table';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
-import { Lines } from '../../ui/table';
-import { Tabs } from '../../ui/tabs';
 import { useConnections } from './connections';
 import { slugsOf } from './edit';
 import { PlatformMark } from './gallery';

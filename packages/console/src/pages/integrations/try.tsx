@@ -4,7 +4,7 @@ import type { components } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../requests/api';
-import { Button } from '../../ui/button';
+import { Button } from '../../ui/controls/button';
 import { tell } from '../../ui/toast';
 import { changesIn, Plan } from './plan';
 import { type Platform, platformName } from './platforms';

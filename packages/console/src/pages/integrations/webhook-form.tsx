@@ -5,11 +5,11 @@ import { useState } from 'preact/hooks';
 import { changedOf } from '../../changes/merge';
 import { at, forget, here, vault } from '../../requests/api';
 import { useChange, useEdit } from '../../requests/seen';
-import { Dialog } from '../../ui/dialog';
-import { SelectField, TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { OneTime } from '../../ui/one-time';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { SelectField, TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { tell } from '../../ui/toast';
+import { OneTime } from '../../ui/values/one-time';
 import { type ChosenEvents, EventChoice } from './event-choice';
 
 export type Webhook = components['schemas']['Webhook'];

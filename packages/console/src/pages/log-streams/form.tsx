@@ -3,11 +3,11 @@
 import { useState } from 'preact/hooks';
 import { at, forget, here, vault } from '../../requests/api';
 import { useChange } from '../../requests/seen';
-import { Dialog } from '../../ui/dialog';
-import { SelectField, TextArea, TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { OneTime } from '../../ui/one-time';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { SelectField, TextArea, TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { tell } from '../../ui/toast';
+import { OneTime } from '../../ui/values/one-time';
 import { configOf, type Kind, kinds, type LogStream } from './kinds';
 
 type Texts = Record<string, string>;

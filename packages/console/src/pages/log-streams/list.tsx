@@ -1,11 +1,11 @@
 // The log streams of the organisation.
 import { useState } from 'preact/hooks';
 import { here, useList, vault } from '../../requests/api';
-import { Button } from '../../ui/button';
-import { Listing } from '../../ui/listing';
-import { MakeButton } from '../../ui/make-button';
+import { Button } from '../../ui/controls/button';
+import { MakeButton } from '../../ui/controls/make-button';
+import { Listing } from '../../ui/lists/listing';
+import { Lines } from '../../ui/lists/table';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
-import { Lines } from '../../ui/table';
 import { NewLogStream } from './form';
 import { kinds, type LogStream } from './kinds';
 

@@ -4,7 +4,7 @@ import { lazy, Suspense } from 'preact/compat';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget } from '../../requests/api';
-import { Button } from '../../ui/button';
+import { Button } from '../../ui/controls/button';
 import { Late } from '../../ui/late';
 import { Badge, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
 import { Activity } from './activity';

@@ -8,12 +8,12 @@ import type { Member } from '../../organisation/people';
 import { at, confirmed, forget, here, vault } from '../../requests/api';
 import { useEdit } from '../../requests/seen';
 import { mayEverywhere } from '../../session/may';
-import { Dialog } from '../../ui/dialog';
-import { Checkbox, TextField } from '../../ui/field';
-import { Form, type Problems, useProblems } from '../../ui/form';
-import { OneTime } from '../../ui/one-time';
-import { ChecksField, RadioField } from '../../ui/options';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { Checkbox, TextField } from '../../ui/forms/field';
+import { Form, type Problems, useProblems } from '../../ui/forms/form';
+import { ChecksField, RadioField } from '../../ui/forms/options';
 import { tell } from '../../ui/toast';
+import { OneTime } from '../../ui/values/one-time';
 import { type Role, roles } from './roles';
 
 interface Draft {

@@ -11,7 +11,7 @@ import { useSelected } from '../../organisation/inventory';
 import { type Member, Who } from '../../organisation/people';
 import { here, useRead, vault } from '../../requests/api';
 import { scopeGroups } from '../../session/scopes';
-import { SelectField, TextField } from '../../ui/field';
+import { SelectField, TextField } from '../../ui/forms/field';
 import { ErrorNote } from '../../ui/parts';
 import { labelOfRole } from './roles';
 

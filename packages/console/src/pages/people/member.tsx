@@ -7,12 +7,12 @@ import { at, confirmed, forget, forgetGone, here, useList, useRead, vault } from
 import { useChange } from '../../requests/seen';
 import { may, mayEverywhere } from '../../session/may';
 import { me } from '../../session/session';
-import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/confirm';
-import { Dialog } from '../../ui/dialog';
-import { Checkbox } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { Menu } from '../../ui/menu';
+import { Button } from '../../ui/controls/button';
+import { Menu } from '../../ui/controls/menu';
+import { Confirm } from '../../ui/dialogs/confirm';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { Checkbox } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';

@@ -4,10 +4,10 @@ import { useState } from 'preact/hooks';
 import { linesOf } from '../../globs';
 import { useMembers, useTeams } from '../../organisation/people';
 import { forget, here, vault } from '../../requests/api';
-import { Dialog } from '../../ui/dialog';
-import { SelectField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { RadioField } from '../../ui/options';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { SelectField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
+import { RadioField } from '../../ui/forms/options';
 import { tell, warn } from '../../ui/toast';
 import { LIFETIMES, leastReach, PlaceFields } from '../credentials/reach';
 

@@ -5,9 +5,9 @@ import { useState } from 'preact/hooks';
 import type { Member } from '../../organisation/people';
 import { confirmed, forget, here, useList, vault } from '../../requests/api';
 import { change } from '../../requests/seen';
-import { IconButton } from '../../ui/button';
-import { Confirm } from '../../ui/confirm';
-import { Listing } from '../../ui/listing';
+import { IconButton } from '../../ui/controls/button';
+import { Confirm } from '../../ui/dialogs/confirm';
+import { Listing } from '../../ui/lists/listing';
 import { Empty, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 

@@ -1,7 +1,7 @@
 // The roles and their permissions, from least to most.
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from '../../requests/api';
-import { Dialog } from '../../ui/dialog';
+import { Dialog } from '../../ui/dialogs/dialog';
 import { ErrorNote, Skeleton } from '../../ui/parts';
 
 export type Role = components['schemas']['Member']['role'];

@@ -4,11 +4,11 @@ import type { Team } from '../../organisation/people';
 import { at, forget, here, useList, vault } from '../../requests/api';
 import { useEdit } from '../../requests/seen';
 import { may } from '../../session/may';
-import { Dialog } from '../../ui/dialog';
-import { TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { Listing } from '../../ui/listing';
-import { MakeButton } from '../../ui/make-button';
+import { MakeButton } from '../../ui/controls/make-button';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
+import { Listing } from '../../ui/lists/listing';
 import { Empty, PageHead, Time } from '../../ui/parts';
 
 /** Creates a team, or renames one. */

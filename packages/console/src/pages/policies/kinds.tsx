@@ -1,8 +1,8 @@
 // The fields of each kind of policy.
 import { useTeams } from '../../organisation/people';
-import { Checkbox, SelectField, TextField } from '../../ui/field';
-import type { Problems } from '../../ui/form';
-import { ChecksField, RadioField } from '../../ui/options';
+import { Checkbox, SelectField, TextField } from '../../ui/forms/field';
+import type { Problems } from '../../ui/forms/form';
+import { ChecksField, RadioField } from '../../ui/forms/options';
 import type { Draft } from './draft';
 import { operationWords } from './words';
 

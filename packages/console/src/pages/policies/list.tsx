@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { here, useList, vault } from '../../requests/api';
-import { Listing } from '../../ui/listing';
-import { MakeButton } from '../../ui/make-button';
+import { MakeButton } from '../../ui/controls/make-button';
+import { Listing } from '../../ui/lists/listing';
+import type { Column } from '../../ui/lists/table';
 import { Badge, Empty, PageHead, type Tone } from '../../ui/parts';
-import type { Column } from '../../ui/table';
 import { PolicyForm } from './form';
 import { appliesWhere, doesWhat, type Kind, kindLabels, type Policy } from './words';
 import '../../styles/access.css';

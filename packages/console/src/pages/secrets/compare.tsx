@@ -8,13 +8,13 @@ import { useParameter } from '../../navigation/router';
 import { environments } from '../../organisation/environments';
 import { here, useList, vault } from '../../requests/api';
 import { may, mayEverywhere } from '../../session/may';
-import { Button } from '../../ui/button';
-import { SelectField } from '../../ui/field';
-import { FilterText, useSettled } from '../../ui/filters';
-import { Listing } from '../../ui/listing';
+import { Button } from '../../ui/controls/button';
+import { SelectField } from '../../ui/forms/field';
+import { FilterText, useSettled } from '../../ui/lists/filters';
+import { Listing } from '../../ui/lists/listing';
+import { type Choosing, Lines } from '../../ui/lists/table';
 import { Crumbs } from '../../ui/page';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
-import { type Choosing, Lines } from '../../ui/table';
 import { MOST_PROMOTED, Promotion } from './promotion';
 
 type Compared = components['schemas']['Compared'];

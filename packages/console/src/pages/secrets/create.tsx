@@ -5,11 +5,11 @@ import { useDrop } from '../../changes/unsaved';
 import { environments } from '../../organisation/environments';
 import { forget, here, vault } from '../../requests/api';
 import { may } from '../../session/may';
-import { Dialog } from '../../ui/dialog';
-import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
-import { Form, type Problems, useProblems } from '../../ui/form';
-import { SecretValue } from '../../ui/secret-value';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/forms/field';
+import { Form, type Problems, useProblems } from '../../ui/forms/form';
 import { tell } from '../../ui/toast';
+import { SecretValue } from '../../ui/values/secret-value';
 import type { Secret } from './secret';
 import { typeChoices } from './type-names';
 

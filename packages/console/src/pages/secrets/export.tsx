@@ -5,12 +5,12 @@ import { useState } from 'preact/hooks';
 import { useParameter } from '../../navigation/router';
 import { environments, useEnvironment } from '../../organisation/environments';
 import { here, vault } from '../../requests/api';
-import { download } from '../../ui/download';
-import { SelectField, TextArea } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
+import { SelectField, TextArea } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { Crumbs } from '../../ui/page';
 import { PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
+import { download } from '../../ui/values/download';
 
 type Format = components['schemas']['GenerateIn']['format'];
 

@@ -6,10 +6,10 @@ import { useMembers, useTeams } from '../../organisation/people';
 import { forget, here, useRead, vault } from '../../requests/api';
 import { may } from '../../session/may';
 import { me } from '../../session/session';
-import { Dialog } from '../../ui/dialog';
-import { SelectField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { RadioField } from '../../ui/options';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { SelectField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
+import { RadioField } from '../../ui/forms/options';
 import { tell } from '../../ui/toast';
 import type { Secret } from './secret';
 

@@ -5,11 +5,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../counted';
 import { forget, here, vault } from '../../requests/api';
 import type { Header } from '../../requests/seen';
-import { Button } from '../../ui/button';
-import { Dialog } from '../../ui/dialog';
-import { Checkbox } from '../../ui/field';
+import { Button } from '../../ui/controls/button';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { Refusal } from '../../ui/dialogs/refusal';
+import { Checkbox } from '../../ui/forms/field';
 import { Skeleton } from '../../ui/parts';
-import { Refusal } from '../../ui/refusal';
 import { tell } from '../../ui/toast';
 
 type Promoted = components['schemas']['Promoted'];

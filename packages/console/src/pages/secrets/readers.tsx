@@ -4,8 +4,8 @@ import { counted } from '../../counted';
 import { kindOfId } from '../../organisation/people';
 import { here, useList, vault } from '../../requests/api';
 import { Late } from '../../ui/late';
+import { Lines, Table } from '../../ui/lists/table';
 import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
-import { Lines, Table } from '../../ui/table';
 
 type Reader = components['schemas']['Reader'];
 

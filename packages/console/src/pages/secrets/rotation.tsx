@@ -3,7 +3,7 @@
 import { Link } from 'wouter-preact';
 import { counted } from '../../counted';
 import { may } from '../../session/may';
-import { Button } from '../../ui/button';
+import { Button } from '../../ui/controls/button';
 import { Time } from '../../ui/parts';
 import type { Secret } from './secret';
 

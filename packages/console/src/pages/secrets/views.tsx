@@ -3,10 +3,10 @@
 import { useState } from 'preact/hooks';
 import { useLocation, useSearch } from 'wouter-preact';
 import { me, org } from '../../session/session';
-import { Dialog } from '../../ui/dialog';
-import { TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { Menu } from '../../ui/menu';
+import { Menu } from '../../ui/controls/menu';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { tell } from '../../ui/toast';
 
 interface View {

@@ -6,13 +6,13 @@ import { confirmed, forget, here, useRead, vault } from '../../requests/api';
 import { useDraft } from '../../requests/seen';
 import { UnreachableError } from '../../session/public-api';
 import { me } from '../../session/session';
-import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/confirm';
-import { whole } from '../../ui/download';
-import { TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
+import { Button } from '../../ui/controls/button';
+import { Confirm } from '../../ui/dialogs/confirm';
+import { TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { CopyButton, ErrorNote, Facts, Id, Skeleton } from '../../ui/parts';
 import { tell } from '../../ui/toast';
+import { whole } from '../../ui/values/download';
 import { changeOrg, type Org, useOrg } from './organisation';
 
 type Checkpoint = components['schemas']['Checkpoint'];

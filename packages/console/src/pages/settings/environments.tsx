@@ -6,15 +6,15 @@ import { defaultEnvironment, type Environment, environments } from '../../organi
 import { at, forget, here, vault } from '../../requests/api';
 import { change, useEdit } from '../../requests/seen';
 import { may, mayEverywhere } from '../../session/may';
-import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/confirm';
-import { Dialog } from '../../ui/dialog';
-import { TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { Menu } from '../../ui/menu';
+import { Button } from '../../ui/controls/button';
+import { Menu } from '../../ui/controls/menu';
+import { useMaker } from '../../ui/controls/shortcuts';
+import { Confirm } from '../../ui/dialogs/confirm';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
+import { Table } from '../../ui/lists/table';
 import { Badge, Empty } from '../../ui/parts';
-import { useMaker } from '../../ui/shortcuts';
-import { Table } from '../../ui/table';
 import { tell } from '../../ui/toast';
 
 const slugOf = (name: string): string =>

@@ -10,10 +10,10 @@ import { confirmed, forget, here, useRead, vault } from '../../requests/api';
 import { type Changing, useChange, useDraft } from '../../requests/seen';
 import { may } from '../../session/may';
 import { me, signOut } from '../../session/session';
-import { Button } from '../../ui/button';
-import { Dialog } from '../../ui/dialog';
-import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
+import { Button } from '../../ui/controls/button';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { Badge, ErrorNote, Facts, Id, Skeleton, Time, type Tone } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 

@@ -4,9 +4,9 @@ import { Monitor, SquareTerminal } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { forget, useList, vault } from '../../requests/api';
 import { signOut } from '../../session/session';
-import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/confirm';
-import { Listing } from '../../ui/listing';
+import { Button } from '../../ui/controls/button';
+import { Confirm } from '../../ui/dialogs/confirm';
+import { Listing } from '../../ui/lists/listing';
 import { Badge, Empty, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 

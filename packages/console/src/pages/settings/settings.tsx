@@ -1,7 +1,8 @@
 // Settings: the organisation, environments, the member's own sign-in, the audit log, and the deployment, each
 // in a tab.
+
+import { Tabs } from '../../ui/controls/tabs';
 import { PageHead } from '../../ui/parts';
-import { Tabs } from '../../ui/tabs';
 import { AuditSettings } from './audit';
 import { Deployment } from './deployment';
 import { Environments } from './environments';

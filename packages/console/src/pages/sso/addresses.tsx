@@ -1,6 +1,6 @@
 // The addresses of this service to register at an identity provider.
-import { Button } from '../../ui/button';
-import { Dialog } from '../../ui/dialog';
+import { Button } from '../../ui/controls/button';
+import { Dialog } from '../../ui/dialogs/dialog';
 import type { Connection } from './kinds';
 import { Part } from './part';
 

@@ -1,7 +1,7 @@
 // Rows of a form: what each group of a provider gives.
 import { Trash2 } from 'lucide-preact';
-import { Button, IconButton } from '../../ui/button';
-import { type Choice, SelectField, TextField } from '../../ui/field';
+import { Button, IconButton } from '../../ui/controls/button';
+import { type Choice, SelectField, TextField } from '../../ui/forms/field';
 import '../../styles/sso.css';
 import '../../styles/options.css';
 

@@ -5,17 +5,17 @@ import { at, confirmed, forget, here, useList, vault } from '../../requests/api'
 import { change } from '../../requests/seen';
 import { may } from '../../session/may';
 import { me } from '../../session/session';
-import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/confirm';
-import { Dialog } from '../../ui/dialog';
-import { Checkbox, SelectField, TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
-import { Listing } from '../../ui/listing';
-import { Menu } from '../../ui/menu';
-import { OneTime } from '../../ui/one-time';
+import { Button } from '../../ui/controls/button';
+import { Menu } from '../../ui/controls/menu';
+import { Confirm } from '../../ui/dialogs/confirm';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { Checkbox, SelectField, TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
+import { Listing } from '../../ui/lists/listing';
+import { Lines } from '../../ui/lists/table';
 import { Empty, Time } from '../../ui/parts';
-import { Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
+import { OneTime } from '../../ui/values/one-time';
 import { useConnections } from './kinds';
 
 type ScimToken = components['schemas']['ScimToken'];

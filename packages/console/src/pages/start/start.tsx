@@ -7,9 +7,9 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { useEnvironment } from '../../organisation/environments';
 import { forget, here, useRead, vault } from '../../requests/api';
-import { Button } from '../../ui/button';
-import { OneTime } from '../../ui/one-time';
+import { Button } from '../../ui/controls/button';
 import { CopyButton, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
+import { OneTime } from '../../ui/values/one-time';
 import { NewSecret } from '../secrets/create';
 import './start.css';
 

@@ -6,9 +6,9 @@ import { CATALOGUE } from '../../../../cli/src/proxy/upstream-catalogue';
 import { defaultEnvironment, environments } from '../../organisation/environments';
 import { at, forget, here, vault } from '../../requests/api';
 import { useChange } from '../../requests/seen';
-import { Dialog } from '../../ui/dialog';
-import { SelectField, TextArea, TextField } from '../../ui/field';
-import { Form, useProblems } from '../../ui/form';
+import { Dialog } from '../../ui/dialogs/dialog';
+import { SelectField, TextArea, TextField } from '../../ui/forms/field';
+import { Form, useProblems } from '../../ui/forms/form';
 import { tell } from '../../ui/toast';
 import { type Fields, fieldsOf, parsed, textOf, type Upstream } from './kinds';
 
