@@ -122,6 +122,8 @@ export const mutants = [
   ...checks({
     'cli-answer-shape':
       'packages/cli/requests/hostile-vault: response: {} is one clear error of every command',
+    'cli-tells-missing-regions':
+      'packages/cli/requests/hostile-vault: regions: an answer from the log names those that it lacks, once',
     'cli-body-bounded': 'packages/cli/requests/hostile-vault: response: an endless body is given up',
     'cli-pages-bounded': 'packages/cli/requests/hostile-vault: list: pages without an end are given up',
   }),
