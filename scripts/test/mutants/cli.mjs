@@ -5,6 +5,13 @@ import { checks } from './checks.mjs';
 
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  {
+    name: 'svc set replaces a secret in production that was created since none was found',
+    tag: 'cli-set-new',
+    change: { from: ' || existing?.what === null', to: '' },
+    notice:
+      'packages/cli/requests/seen: if-match: a secret that a colleague created in production meanwhile is not replaced',
+  },
   // ---------------------------------------------------------------- credentials
   ...checks({
     'cli-token-origin':
