@@ -209,7 +209,8 @@ export class Context {
       import('@secrets-vault/client'),
       import('./requests/answers.ts'),
     ]);
-    const createVault = (options: VaultOptions) => checkingAnswers(create(options));
+    const warn = (line: string) => this.out.warn(line);
+    const createVault = (options: VaultOptions) => checkingAnswers(create(options), warn);
     const credential = await this.credential(url, identity);
     const key = typeof credential === 'string' && credential.startsWith('svc_live_') ? credential : undefined;
     const base = {

@@ -2,6 +2,7 @@
 // elsewhere.
 import { ConnectionError } from '@secrets-vault/client';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { tokenIn } from '../src/navigation/router.ts';
 import { explain } from '../src/requests/errors.ts';
 import { RefusedError, reach } from '../src/session/public-api.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './support/person.ts';
@@ -30,6 +31,26 @@ it('console: a refused sign-in has one message for every reason, and other refus
   expect(explain(new RefusedError(429, { code: 'RATE_LIMITED', message: 'Wait a minute.' })).title).toBe(
     'Wait a minute.',
   );
+});
+
+it('tokens: one is found in a header, an address and a line of a log, and a name is none', () => {
+  const body = '07fzoHqB5dkLuMcQR3W8JD9rU9IoF563wRM4C64WhXeQuonE5j2CMh7R7f1d8g2W2t';
+  for (const prefix of ['svc_live_', 'svc_agent_', 'svcsess_', 'svcscim_', 'svcenrol_', 'eyJ'])
+    for (const before of [
+      '',
+      'Authorization: Bearer ',
+      'Bearer%20',
+      'token="',
+      'https://vault.example.com/enrol#',
+    ])
+      expect(tokenIn(`${before}${prefix}${body}"`), before + prefix).toBe(prefix + body);
+  expect(tokenIn(`KEY_svc_live_${body}`)).toBe(`svc_live_${body}`);
+  for (const name of [
+    'svc_payments_database_password_primary',
+    'keyJwtOfThePaymentsServiceInProduction',
+    'key_0356',
+  ])
+    expect(tokenIn(name), name).toBeUndefined();
 });
 
 describe.skipIf(!executablePath)('console: security', () => {
@@ -135,6 +156,41 @@ describe.skipIf(!executablePath)('console: security', () => {
     await page.waitForSelector('h1:text-is("Settings")');
     expect(await page.content()).not.toContain(value);
     expect(addresses.filter((at) => at.includes(value))).toEqual([]);
+    expectQuiet(ann);
+  });
+
+  it('a token that is pasted into a search field is in no address', async () => {
+    const { page, go, api } = ann;
+    const { token } = await api('POST', '/api-keys', { name: 'pasted', scopes: ['secrets:read'] });
+    const [{ id }] = (await api('GET', '/members')).data;
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    for (const [at, label] of [
+      ['/secrets', 'Name contains'],
+      ['/secrets/compare', 'Name begins with'],
+      ['/credentials', 'Name, hint or ID'],
+      ['/audit', 'Actor'],
+      ['/audit', 'Resource'],
+      [`/members/${id}`, 'Secret optional'],
+    ] as const) {
+      await go(at);
+      const field = page.getByLabel(label, { exact: label !== 'Secret optional' });
+      await field.fill(`Authorization: Bearer ${token}`);
+      await field.press('Tab');
+      // What is typed afterwards is in the address, so the token would be there by now.
+      if (label === 'Secret optional') await field.fill('other');
+      else await page.getByText('A token is not searched for').waitFor();
+      expect(page.url(), at).not.toContain(token);
+    }
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('combobox', { name: 'Search or jump to' });
+    await palette.fill(token);
+    const answered = page.waitForResponse((response) => response.url().includes('/search?'));
+    await page.waitForTimeout(200);
+    await palette.fill('pasted');
+    await answered;
+    expect(asked.filter((url) => url.includes(token))).toEqual([]);
+    await page.keyboard.press('Escape');
     expectQuiet(ann);
   });
 

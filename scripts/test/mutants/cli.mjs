@@ -5,6 +5,13 @@ import { checks } from './checks.mjs';
 
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  {
+    name: 'svc set replaces a secret in production that was created since none was found',
+    tag: 'cli-set-new',
+    change: { from: ' || existing?.what === null', to: '' },
+    notice:
+      'packages/cli/requests/seen: if-match: a secret that a colleague created in production meanwhile is not replaced',
+  },
   // ---------------------------------------------------------------- credentials
   ...checks({
     'cli-token-origin':
@@ -122,6 +129,8 @@ export const mutants = [
   ...checks({
     'cli-answer-shape':
       'packages/cli/requests/hostile-vault: response: {} is one clear error of every command',
+    'cli-tells-missing-regions':
+      'packages/cli/requests/hostile-vault: regions: an answer from the log names those that it lacks, once',
     'cli-body-bounded': 'packages/cli/requests/hostile-vault: response: an endless body is given up',
     'cli-pages-bounded': 'packages/cli/requests/hostile-vault: list: pages without an end are given up',
   }),

@@ -178,6 +178,13 @@ export const mutants = [
       'api/incidents/connections: contain: shows only the ids of connections and syncs that the caller may not list',
   },
   {
+    name: 'upstreams beyond those that a report lists count no more',
+    tag: 'exposure-follows-any-of-many',
+    change: { from: 'size > MOST_CONNECTIONS', to: 'false' },
+    notice:
+      'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
+  },
+  {
     name: 'a report leaves out what others send through a connection of the credential',
     tag: 'exposure-follows-connections',
     change: { from: 'entry.action === SENDING', to: 'false' },

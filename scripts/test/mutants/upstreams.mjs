@@ -33,6 +33,12 @@ export const mutants = [
     'exposure-follows-upstreams': `${USE} exposure: what anybody used through an upstream that it made or changed is to be rotated`,
   }),
   {
+    name: 'an upstream that was revived without another host counts no more',
+    tag: 'exposure-follows-revived-upstreams',
+    change: { from: 'one.host === null || one.host === use.host', to: 'false' },
+    notice: `${USE} exposure: what anybody used through an upstream that it made or changed is to be rotated`,
+  },
+  {
     name: 'the digest of a held call confirms a guess at its body',
     tag: 'approval-of-use-keyed',
     change: { from: 'keys.digest', to: "''" },

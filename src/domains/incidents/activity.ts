@@ -3,7 +3,7 @@
 // replay, a 304) do not count.
 import type { CredentialKind } from '../../db/credential-kinds';
 import { credentialKindOf, idStart } from '../../db/ids';
-import { DAY, REMEMBERED } from '../../db/rows';
+import { DAY } from '../../db/rows';
 import { BULK_READS, type Entry } from '../../gate/audit/entry';
 import type { Context } from '../../http/context';
 import type { Bulk } from './exposure';
@@ -44,11 +44,6 @@ const USING = 'secret.use';
 const PLACING = ['upstream.create', 'upstream.update'] as const;
 /** Actions whose entries record changes of secrets. */
 export const TELLING = [...CHANGING, ...SEVERAL];
-/**
- * How long before the period an active item may have been created: a share link lasts seven days, a session
- * token one.
- */
-const LONGEST = 7 * DAY;
 /** The most session tokens remembered that only the log knows. */
 const MOST_SESSIONS = 20_000;
 /** The most distinct kinds of bulk reads. */
@@ -189,34 +184,57 @@ function noteFirst<T extends Started>(items: Map<string, T>, one: T) {
   if (items.size > MOST_CONNECTIONS) items.delete(items.keys().next().value as string);
 }
 
+/** An upstream that one of them made or changed, and where it sends. */
+interface Placing {
+  /** The host of a call since their last change; null until there is one. */
+  host: string | null;
+  /** Somebody else changed it after the credential had ended. */
+  isRevived: boolean;
+}
+
 /** What others, or automatic syncs, send through connections and upstreams that one of them changed. */
 function newSending({ revoked_at, expires_at }: CredentialSummary) {
   const end = revoked_at ?? expires_at ?? Number.POSITIVE_INFINITY;
-  const through = new Map<string, Started>();
-  const upstreams = new Map<string, Started>();
+  const through = new Set<string>();
+  const upstreams = new Map<string, Placing>();
   const actions = new Set<string>();
+  // Beyond the bound any may be theirs.
+  // safety: exposure-follows-any-of-many
+  const isAny = ({ size }: { size: number }) => size > MOST_CONNECTIONS;
   return {
     /** Empty until there is such a connection. */
     actions,
-    note({ action, resource }: Entry, time: number) {
+    note({ action, resource }: Entry) {
       if (resource === null) return;
       if (isConfiguring(action)) {
-        noteFirst(through, { id: resource, time });
+        if (!isAny(through)) through.add(resource);
         actions.add(SENDING);
       } else if (isPlacing(action)) {
-        noteFirst(upstreams, { id: resource, time });
+        if (!isAny(upstreams)) upstreams.set(resource, { host: null, isRevived: false });
         actions.add(USING).add('upstream.update');
       }
     },
-    /** An upstream that somebody else changes after the credential has ended sends where they say. */
+    /** An upstream that somebody else changes after the credential has ended may send elsewhere. */
     noteOther(entry: Entry, time: number) {
-      if (entry.action === 'upstream.update' && isDone(entry) && time >= end)
-        upstreams.delete(entry.resource ?? '');
+      const one = upstreams.get(entry.resource ?? '');
+      if (one && entry.action === 'upstream.update' && isDone(entry) && time >= end) one.isRevived = true;
     },
     // safety: exposure-follows-connections
     isThrough: (entry: Entry) =>
-      entry.action === SENDING && isDone(entry) && through.has(entry.sent?.integration_id ?? ''),
-    isPlaced: ({ action, resource }: Entry) => action === USING && upstreams.has(resource ?? ''),
+      entry.action === SENDING &&
+      isDone(entry) &&
+      (through.has(entry.sent?.integration_id ?? '') || isAny(through)),
+    /** Whether a call went through one of these upstreams, to where they said. */
+    isPlaced({ action, resource, use }: Entry): boolean {
+      if (action !== USING || !use) return false;
+      const one = upstreams.get(resource ?? '');
+      if (!one) return isAny(upstreams);
+      // A change of anything revives it. Only another host shows that it sends elsewhere.
+      // safety: exposure-follows-revived-upstreams
+      if (one.isRevived) return one.host === null || one.host === use.host;
+      one.host ??= use.host;
+      return true;
+    },
   };
 }
 
@@ -268,14 +286,12 @@ export async function activityOf(
   const sending = newSending(root);
   const bulks = new Map<string, Bulk>();
   const lists: Lists = { patterns: new Map(), withheld: new Map(), ids: 0 };
-  // Items created before the period may have acted in it. Those that ended long ago are known only from the
-  // log.
-  const isOld = root.created_at < Date.now() - REMEMBERED;
-  const begin = isOld ? root.created_at : Math.max(root.created_at, from - LONGEST);
+  // What they made before the period may have acted in it.
+  const begin = Math.min(root.created_at, from);
   for await (const entries of walk(
     context,
     parts,
-    { since: Math.min(begin, from), actors: tracked.actors, besides: sending.actions },
+    { since: begin, actors: tracked.actors, besides: sending.actions },
     gaps,
   ))
     for (const entry of expanded(entries)) {
@@ -293,7 +309,7 @@ export async function activityOf(
       }
       if (!isDone(entry) || resource === null) continue;
       tracked.noteCreated(entry, time);
-      sending.note(entry, time);
+      sending.note(entry);
       const isShare = action === 'secret.share' && entry.share !== undefined;
       // Views through a link count as theirs.
       // safety: exposure-follows-links

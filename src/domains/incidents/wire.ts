@@ -279,7 +279,7 @@ const report = {
     )
     .openapi({
       description:
-        'Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since.',
+        'Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed them since.',
     }),
   written: z.array(Deed.extend({ action: z.string().openapi({ example: 'secret.update' }) })),
   shared: z.array(SecretName.extend({ version: z.int().nullable(), time: Time })).openapi({

@@ -5,7 +5,7 @@ import { contain, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { circleciConfig, herokuConfig, syncAll, TOKEN, useTargets } from '../../support/integrations/syncs';
-import { newUpstream } from '../../support/integrations/upstreams';
+import { begin, newUpstream, tell } from '../../support/integrations/upstreams';
 import { slow } from '../../support/slow';
 import { moveLog } from '../../support/storage/planted';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
@@ -141,9 +141,19 @@ slow('contain: connections and syncs since a time, and of the many the newest', 
     core.storage.transactionSync(() => {
       for (let i = 0; i < 10_001; i++)
         core.auditLog.append({ ...draft, resource: `int_${i}` }, 201, Date.now());
+      for (let i = 0; i < 10_001; i++)
+        core.auditLog.append({ ...draft, action: 'upstream.create', resource: `ups_${i}` }, 201, Date.now());
     });
   });
-  const { connections } = (await contain(o, key.id, { dry_run: true })).json;
+  // What goes through one that is no longer listed counts.
+  const placed = await newSecret(o);
+  const { id, name } = await newUpstream(o, {}, placed.name);
+  const intent = (await begin(o, name)).data?.intent as string;
+  await tell(o, 'answered', { intent, status: 200, code: null, request_bytes: 12 });
+  await tell(o, 'ended', { intent, response_bytes: 7, how: 'complete', isNoted: false });
+  const { connections, upstreams, used } = (await contain(o, key.id, { dry_run: true })).json;
+  expect(upstreams.some((one: { id: string }) => one.id === id)).toBe(false);
+  expect(used).toMatchObject([{ secret_id: placed.id }]);
   expect(connections).toHaveLength(10_000);
   expect([connections.at(-1).id, connections.some(({ id }: { id: string }) => id === own)]).toEqual([
     'int_10000',

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
+import { DAY } from '../../../src/db/rows';
 import { actions, routes } from '../../../src/domains';
 import { shownBody } from '../../../src/domains/upstreams/call/shown';
 import { recordLost } from '../../../src/domains/upstreams/gate/use';
@@ -251,11 +252,33 @@ describe('use: bounds', () => {
     expect(json.rotation_due).toEqual(preview.json.rotation_due);
     const left = async () => (await o.get(`/incidents/${json.incident_id}`)).json.rotation;
     expect(await left()).toMatchObject({ total: 2, rotated: 0 });
+    // Whoever revives it without a change of its host still sends the values there.
+    await o.patch(`/upstreams/${own.id}`, { timeout_seconds: 20 });
+    await o.patch(`/secrets/${made.id}`, { value: 'a-new-value-of-the-key' });
+    await use(o, own);
+    expect(await left()).toMatchObject({ total: 2, rotated: 0 });
     // Once somebody else says where it sends, uses expose nothing: a new value stays new.
     await o.patch(`/upstreams/${theirs.id}`, { base_url: 'https://api.example.com' });
     await o.patch(`/secrets/${changed.id}`, { value: 'a-new-value-of-the-key' });
     await use(o, theirs);
     expect(await left()).toMatchObject({ total: 2, rotated: 1 });
+  });
+
+  it('exposure: an upstream that was made long before the period counts', async () => {
+    const o = await newOrg();
+    const placed = await newSecret(o);
+    const key = await newKey(o, { scopes: ['secrets:read', 'upstreams:write'] });
+    const { name } = await newUpstream(key.o, {}, placed.name);
+    later(10 * DAY);
+    const since = new Date(faults.clock ?? 0).toISOString();
+    const intent = await intentOf(o, name);
+    await answer(o, intent);
+    await tell(o, 'ended', { intent, response_bytes: 7, how: 'complete', isNoted: false });
+    const due = [{ secret_id: placed.id }];
+    expect((await contain(o, key.id, { rotate: 'generated', since })).json).toMatchObject({
+      used: due,
+      rotation_due: due,
+    });
   });
 
   it('audit: an auditor who is limited to names sees no use of others', async () => {

@@ -58,14 +58,16 @@ export default command<Options>({
     if (options.generate) return generated(context, name, options, tags);
     const existing = options.create ? undefined : await seenInProduction(context, name);
     const value = options.empty ? '' : await givenValue(context, name, Boolean(options.raw));
-    if (existing) await context.confirmProduction(existing.what, existing.environment);
+    if (existing?.what) await context.confirmProduction(existing.what, existing.environment);
     const { vault, org_id } = await context.vault();
     const { type, description } = options;
     const { data, response } = await vault.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
       params: { path: { org_id, name }, query: { environment: context.setting('environment')?.value } },
       headers: {
         ...context.approved(),
-        ...(options.create && { 'If-None-Match': '*' }),
+        // Nor one that was created since none was found.
+        // safety: cli-set-new
+        ...((options.create || existing?.what === null) && { 'If-None-Match': '*' }),
         // Only the version that the user was asked about is replaced.
         ...(existing?.etag && { 'If-Match': existing.etag }),
       },
@@ -80,20 +82,22 @@ export default command<Options>({
 });
 
 interface InProduction {
-  /** The question before the change. */
-  what: string;
+  /** The question before the change; null if there is no such secret. */
+  what: string | null;
   environment: string;
   etag?: string;
 }
 
-/** The secret that the change replaces, if that needs confirmation. */
+/** The secret that the change replaces, or that there is none; undefined if neither needs confirmation. */
 async function seenInProduction(context: Context, name: string): Promise<InProduction | undefined> {
   if (context.options.yes || !canAsk(context.host)) return undefined;
   const environment = await context.environment();
   if (!isProduction(environment)) return undefined;
   try {
     const found = await lookUpSecret(context, name);
-    return found && { what: replaces(found), environment: found.environment, etag: found.etag };
+    return found
+      ? { what: replaces(found), environment: found.environment, etag: found.etag }
+      : { what: null, environment };
   } catch (error) {
     // A credential that may write may be unable to list.
     // safety: cli-set-unread

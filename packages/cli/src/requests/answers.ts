@@ -5,11 +5,33 @@ import type { Vault } from '@secrets-vault/client';
 import { CliError } from '../errors.ts';
 import { OTHER_TYPES, RESPONSES, SCHEMAS } from './shapes.ts';
 
+/** A hostile vault can name any number. */
+const MOST_REGIONS = 100;
+const LONGEST_REGIONS = 200;
+
 type Method = keyof Vault['api'];
 type Call = (path: string, init?: { parseAs?: string }) => Promise<{ data: unknown; response: Response }>;
 
-/** A vault whose operations fail if a response does not have its shape. */
-export function checkingAnswers(vault: Vault): Vault {
+/** The regions whose newest audit entries an answer from the log lacks. */
+const missingIn = (data: unknown): string[] => {
+  const { regions_missing: found } = (data ?? {}) as { regions_missing?: unknown };
+  return Array.isArray(found) ? found.filter((region) => typeof region === 'string') : [];
+};
+
+/**
+ * A vault whose operations fail if a response does not have its shape.
+ * @param warn prints a warning, once for each region whose audit entries an answer lacks
+ */
+export function checkingAnswers(vault: Vault, warn: (line: string) => void): Vault {
+  const told = new Set<string>();
+  const tellMissing = (data: unknown) => {
+    const regions = missingIn(data).filter((region) => !told.has(region) && told.size < MOST_REGIONS);
+    if (!regions.length) return;
+    for (const region of regions) told.add(region);
+    warn(
+      `No reply from ${regions.join(', ').slice(0, LONGEST_REGIONS)}: audit entries of the last seconds from there are missing.`,
+    );
+  };
   const methods = Object.entries(vault.api as unknown as Record<Method, Call>).map(([method, send]) => {
     const checked: Call = async (path, init) => {
       const answer = await send(path, init);
@@ -19,6 +41,8 @@ export function checkingAnswers(vault: Vault): Vault {
       if (init?.parseAs || OTHER_TYPES[`${operation} ${status}`]?.split(' ').includes(type)) return answer;
       // safety: cli-answer-shape
       if (!isAnswerOf(answer.data, operation, status)) throw notDocumented(status);
+      // safety: cli-tells-missing-regions
+      tellMissing(answer.data);
       return answer;
     };
     return [method, checked];

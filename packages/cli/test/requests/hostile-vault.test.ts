@@ -353,6 +353,15 @@ describe('size and time', () => {
   });
 });
 
+it('regions: an answer from the log names those that it lacks, once', async () => {
+  hostile.handler = answeringEverything('x', { regions_missing: ['weur', 'a\u001b[31m', 1] });
+  for (const args of [['audit'], ['incident', 'show', 'inc_1'], ['contain', 'key_1', '--dry-run']]) {
+    const { stderr } = await machine.svc(args);
+    expect(stderr.match(/No reply from weur, a.*: audit entries/g), args[0]).toHaveLength(1);
+    expect(stderr).not.toContain('\u001b[31m');
+  }
+});
+
 describe('waiting for a decision', () => {
   it('approval: a server that answers at once without a decision is asked once a second', async () => {
     let asked = 0;

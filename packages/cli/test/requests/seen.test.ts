@@ -44,6 +44,17 @@ function meanwhile(act: () => Promise<unknown>): { given: Given; sent: Sent[] } 
   return { given: { host }, sent };
 }
 
+it('if-match: a secret that a colleague created in production meanwhile is not replaced', async () => {
+  const theirs = { name: 'BOTH', type: 'generic', value: 'theirs', environment: 'production' };
+  const { given } = meanwhile(() => api('POST', '/secrets', theirs));
+  const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
+  const host = { ...given.host, stdin: terminal(), stderr: terminal() };
+  const ran = await machine.svc(['set', 'BOTH', '--empty', '-e', 'production'], { host });
+  expect(ran.code, ran.stderr).not.toBe(0);
+  const { values } = await api('GET', '/environments/production/values');
+  expect(values.BOTH).toBe('theirs');
+});
+
 it('a team that a colleague renamed is not deleted, and the difference is printed', async () => {
   const { id } = await api('POST', '/teams', { name: 'Payments' });
   const { given, sent } = meanwhile(() => api('PATCH', `/teams/${id}`, { name: 'Billing' }));

@@ -8152,7 +8152,7 @@ export interface components {
             read: components["schemas"]["ContainedReadItem"][];
             /** @description Each version of each secret that one of them used through an upstream, or anybody through an upstream that one of them created or changed, with the time of the first use. */
             used: components["schemas"]["ContainedReadItem"][];
-            /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
+            /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed them since. */
             upstreams: components["schemas"]["MadeUpstream"][];
             written: components["schemas"]["ContainedWrittenItem"][];
             /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
@@ -8381,7 +8381,7 @@ export interface components {
                 read: components["schemas"]["ContainedReadItem"][];
                 /** @description Each version of each secret that one of them used through an upstream, or anybody through an upstream that one of them created or changed, with the time of the first use. */
                 used: components["schemas"]["ContainedReadItem"][];
-                /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
+                /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed them since. */
                 upstreams: components["schemas"]["MadeUpstream"][];
                 written: components["schemas"]["ContainedWrittenItem"][];
                 /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */

@@ -69,7 +69,8 @@ const isFields = (value: unknown): value is Fields =>
 const at = (fields: Fields, key: string): unknown => (Object.hasOwn(fields, key) ? fields[key] : undefined);
 
 function within(before: unknown, now: unknown, path: string[]): Difference[] {
-  if (JSON.stringify(before) === JSON.stringify(now)) return [];
+  // Some answers leave out what others have as null.
+  if (JSON.stringify(before ?? null) === JSON.stringify(now ?? null)) return [];
   if (!isFields(before) || !isFields(now))
     return [{ label: labelIn(path), before: inWords(before), now: inWords(now) }];
   return [...new Set([...Object.keys(before), ...Object.keys(now)])].flatMap((key) =>

@@ -6,6 +6,7 @@ import { Bot, Keyboard, KeyRound, LogOut, Plus, RefreshCw, ScrollText, User, Use
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { leaving } from '../navigation/guard';
+import { tokenIn } from '../navigation/router';
 import { defaultEnvironment } from '../organisation/environments';
 import { hrefOfId } from '../organisation/people';
 import { type PageEntry, pages } from '../pages';
@@ -138,7 +139,8 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
     return () => clearTimeout(timer);
   }, [typed]);
   const text = settled.trim();
-  const { results, isSearching } = useNamed(text);
+  // A token is in no address, nor in that of a request.
+  const { results, isSearching } = useNamed(tokenIn(text) === undefined ? text : '');
   const found = useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = [...ofPages, ...actions].filter(

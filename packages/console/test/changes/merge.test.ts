@@ -155,7 +155,7 @@ describe('console: merge of a form with the current state', () => {
     expect(
       differencesOf(
         { config: { days: 90 }, tags: { a: '1' }, l: ['a'], revision: 1 },
-        { config: { days: 7 }, tags: {}, l: [], revision: 2 },
+        { config: { days: 7 }, tags: {}, l: [], revision: 2, rotation: null },
       ),
     ).toEqual([
       { label: 'Days', before: '90', now: '7' },

@@ -4,7 +4,7 @@ import { useEffect, useId } from 'preact/hooks';
 import { named } from '../../organisation/inventory';
 import { useNames } from '../../organisation/people';
 import { may } from '../../session/may';
-import { FilterSelect, Segments } from '../../ui/lists/filters';
+import { FilterSelect, Segments, typedIn } from '../../ui/lists/filters';
 import { tell } from '../../ui/toast';
 import { ACTION_GROUPS, VIEWS } from './actions';
 import { type FilterName, type Filters, OUTCOMES, RANGE_CHOICES, viewOf } from './filters';
@@ -35,7 +35,7 @@ const FilterId = ({ label, value, onValue, list }: IdProps) => (
     spellcheck={false}
     autocomplete="off"
     list={list}
-    onChange={(event) => onValue(event.currentTarget.value.trim())}
+    onChange={(event) => typedIn(event.currentTarget, value, (text) => onValue(text.trim()))}
   />
 );
 

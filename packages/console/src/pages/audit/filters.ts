@@ -2,6 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useMemo } from 'preact/hooks';
 import { useSearchParams } from 'wouter-preact';
+import { changed } from '../../navigation/router';
 import { VIEWS } from './actions';
 
 export type Entry = components['schemas']['AuditEntry'];
@@ -72,18 +73,7 @@ export function useFilters() {
   // The start of a range is fixed when it is chosen, so that the pages of the list are consistent.
   const query = useMemo(() => queryOf(filters, Date.now()), [filters]);
   const change = (part: Partial<Filters>) =>
-    setParameters(
-      (before) => {
-        const next = new URLSearchParams(before);
-        next.delete('entry');
-        for (const [name, value] of Object.entries(part)) {
-          if (value) next.set(name, value);
-          else next.delete(name);
-        }
-        return next;
-      },
-      { replace: true },
-    );
+    setParameters((before) => changed(before, { ...part, entry: '' }), { replace: true });
   return {
     filters: { ...filters, range: filters.range || USUAL_RANGE },
     query,

@@ -71,10 +71,6 @@ export const useCredentials = () =>
 export const isId = (text: string): boolean =>
   /^(key|tok|agt|prv|bgt|ses|trs|scm)_[A-Za-z0-9]{10,}$/.test(text);
 
-/** The token in a text, such as a header or a line of a log: no field and no address should hold it. */
-export const tokenIn = (text: string): string | undefined =>
-  /(?<![A-Za-z0-9_])(?:svc[a-z]*_|eyJ)[\w.~-]{22,}/.exec(text)?.[0];
-
 /** The credential that a token belongs to; null if it is not a token of this organisation. */
 export async function identify(token: string): Promise<string | null> {
   try {

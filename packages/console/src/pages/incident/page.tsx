@@ -6,7 +6,7 @@ import { Button } from '../../ui/controls/button';
 import { FilterText } from '../../ui/lists/filters';
 import { Table } from '../../ui/lists/table';
 import { Badge, Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
-import { type Found, identify, isId, KINDS, tokenIn, useCredentials } from './credentials';
+import { type Found, identify, isId, KINDS, useCredentials } from './credentials';
 import { type Incident as One, useIncidents } from './data';
 import { PanicCard } from './panic';
 import './incident.css';
@@ -43,14 +43,14 @@ function Find() {
     else setProblem('This token does not belong to a credential of this organisation.');
   };
   const onSearch = (text: string) => {
-    const given = text.trim();
     setProblem('');
-    const token = tokenIn(given);
-    if (token !== undefined)
-      return void look(token).catch(() =>
-        setProblem('The token could not be looked up. Try the id or name of the credential.'),
-      );
     setSearch(text);
+  };
+  const onToken = (token: string) => {
+    setProblem('');
+    look(token).catch(() =>
+      setProblem('The token could not be looked up. Try the id or name of the credential.'),
+    );
   };
   const rows = (data ?? []).filter(fits(search.trim()));
   return (
@@ -62,7 +62,7 @@ function Find() {
         </p>
       </div>
       <div class="filters">
-        <FilterText label="Name, ID or leaked token" value={search} onValue={onSearch} />
+        <FilterText label="Name, ID or leaked token" value={search} onValue={onSearch} onToken={onToken} />
         {isId(search.trim()) && (
           <Button kind="primary" onPress={() => go(`/incident/${search.trim()}`)}>
             Open this ID

@@ -1,6 +1,8 @@
 // Filters for lists: segments, a select, and a text field.
 import { useEffect, useState } from 'preact/hooks';
+import { tokenIn } from '../../navigation/router';
 import type { Choice } from '../forms/field';
+import { warn } from '../toast';
 
 /** @param label the accessible name of the choice */
 export const Segments = ({
@@ -74,14 +76,40 @@ export const FilterSelect = ({
   </select>
 );
 
+const onTokenElsewhere = () =>
+  warn('A token is not searched for', 'Incident response finds the credential of a token.');
+
+/**
+ * What was typed into a search field. A token does not stay in the field, because what is searched for is in
+ * addresses.
+ * @param value what the field held before
+ * @param onToken what to do with a token
+ */
+export function typedIn(
+  field: HTMLInputElement,
+  value: string,
+  onValue: (value: string) => void,
+  onToken: (token: string) => void = onTokenElsewhere,
+): void {
+  const token = tokenIn(field.value);
+  if (token === undefined) onValue(field.value);
+  else {
+    field.value = value;
+    onToken(token);
+  }
+}
+
+/** @param onToken what to do with a token, which is never a value */
 export const FilterText = ({
   label,
   value,
   onValue,
+  onToken,
 }: {
   label: string;
   value: string;
   onValue: (value: string) => void;
+  onToken?: (token: string) => void;
 }) => (
   <input
     type="search"
@@ -90,7 +118,7 @@ export const FilterText = ({
     value={value}
     spellcheck={false}
     autocomplete="off"
-    onInput={(event) => onValue(event.currentTarget.value)}
+    onInput={(event) => typedIn(event.currentTarget, value, onValue, onToken)}
   />
 );
 
