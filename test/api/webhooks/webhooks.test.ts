@@ -319,7 +319,8 @@ describe('webhooks: stored data', () => {
 
   it('webhooks: a list names a URL that does not open, shows the others and raises an alarm', async () => {
     const o = await newOrg();
-    const [one, two] = [await newWebhook(o), await newWebhook(o)];
+    const one = await newWebhook(o);
+    const two = await newWebhook(o);
     await inCore(o, ({ rows, storage }) =>
       storage.transactionSync(() =>
         rows.put('webhook', { ...(rows.get('webhook', one.id) as WebhookRow), url_sealed: 'altered' }),
