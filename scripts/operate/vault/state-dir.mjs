@@ -126,6 +126,9 @@ export function vaultFile(dir) {
 /** What is there, also if it is a link to nothing. @param {string} file */
 const isThere = (file) => fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 
+const isNoFile = (/** @type {string} */ file) =>
+  isThere(file) && !fs.statSync(file, { throwIfNoEntry: false })?.isFile();
+
 /**
  * What stands where the local D1 has a folder or a file, and is none.
  * @param {string} dir @returns {{ file: string, why: string }[]}
@@ -136,8 +139,6 @@ function inTheWay(dir) {
   for (const one of [path.dirname(folder), folder, inner])
     if (isThere(one) && !fs.statSync(one, { throwIfNoEntry: false })?.isDirectory())
       return [{ file: one, why: 'it is no folder' }];
-  const isNoFile = (/** @type {string} */ file) =>
-    isThere(file) && !fs.statSync(file, { throwIfNoEntry: false })?.isFile();
   return databases(folder).flatMap((file) =>
     ENDS.filter((end) => isNoFile(file + end)).map((end) => ({
       file,
@@ -212,8 +213,9 @@ export function readableState(dir, scratch) {
 /** Where the runtime keeps the alarms of a class of objects. It does not start while one is damaged. */
 const ALARMS = 'metadata.sqlite';
 
-/** Whether SQLite refuses a file as damaged. Its first pages are read. @param {string} file */
+/** Whether SQLite refuses a file as damaged, or it is none. Its first pages are read. @param {string} file */
 function isDamaged(file) {
+  if (ENDS.some((end) => isNoFile(file + end))) return true;
   try {
     reading(file, (db) => db.prepare('PRAGMA schema_version').get());
     return false;
