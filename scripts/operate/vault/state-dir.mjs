@@ -365,5 +365,23 @@ function objectFile(dir, of, name) {
 /** The file of an organisation's gate. @param {string} dir @param {string} org */
 export const gateFile = (dir, org) => objectFile(dir, 'Gate', org);
 
+/** Whether the file of a gate can be read. Every page is checked. @param {string} file */
+export function isGateReadable(file) {
+  try {
+    return reading(
+      file,
+      (db) =>
+        db.prepare('PRAGMA quick_check(1)').get()?.quick_check === 'ok' &&
+        db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name IN ('meta', 'rows')").get()?.n === 2,
+    );
+  } catch (error) {
+    return error.errcode === LOCKED;
+  }
+}
+
+/** What to do about a gate whose file cannot be read. @param {string} org */
+export const gateCannotBeRead = (org) =>
+  `its gate cannot be read: stop the service, and run npm run gate -- reset ${org} --reason TEXT (docs/operations/gates.md)`;
+
 /** The file of its replica in a region. @param {string} dir @param {string} org @param {string} region */
 export const replicaFile = (dir, org, region) => objectFile(dir, 'Replica', `${org} ${region}`);
