@@ -77,11 +77,14 @@ const ofAnother = (org: string) =>
  * Storage whose transactions cost nothing of their own. What a turn writes commits as a whole once the turn
  * has ended, and a gate that is aborted before commits nothing: the runtime refuses to commit for it
  * (workerd, `ActorSqlite::onWrite`). So a transaction that fails resets the gate, which memory needs in any
- * case: it would no longer match storage.
+ * case: it would no longer match storage. Until it has begun (`org` is undefined), a transaction that fails is
+ * rolled back by itself, so that the gate stays for its reset.
  */
 function resetting(ctx: DurableObjectState, org: () => string | undefined): DurableObjectStorage {
   const { storage } = ctx;
   const transactionSync = <T>(turn: () => T): T => {
+    // safety: gate-that-does-not-begin-is-reset
+    if (org() === undefined) return storage.transactionSync(turn);
     try {
       return turn();
     } catch (error) {
@@ -134,6 +137,9 @@ export class Gate
   /** Its storage is known to be that of the organisation it is named after. */
   private isOwn = false;
 
+  /** Its storage was opened. */
+  private hasBegun = false;
+
   /** Why its storage cannot be opened. The next call tries again. */
   private readonly broken: unknown = null;
 
@@ -144,12 +150,13 @@ export class Gate
       if (this.isNewer) return;
       const measured = withMetricsOf(env, (work) => ctx.waitUntil(work));
       this.core = createCore(
-        resetting(ctx, () => this.core?.org),
+        resetting(ctx, () => (this.hasBegun ? this.core.org : undefined)),
         measured,
         this.catalogue().rules,
       );
       openParts(this.core);
       mendSchedule(this.core);
+      this.hasBegun = true;
     } catch (error) {
       // Only a reset can be performed on it.
       this.broken = error ?? new Error('unknown');

@@ -70,6 +70,18 @@ describe('gate: reset', () => {
     },
   );
 
+  it('of a gate that cannot upgrade its storage, which is named in the log', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A', value: 'v' });
+    // Without its version, storage is upgraded again, which fails in the middle of a step.
+    await inGate(o, (_, { storage }) => void storage.sql.exec('delete from meta'));
+    await evict(o);
+    expect(codeOf(await o.get('/secrets'))).toEqual([503, 'UNAVAILABLE']);
+    expect(logged.map(({ event, org }) => [event, org])).toEqual([['gate_unreachable', o.id]]);
+    expect((await reset(o)).status).toBe(200);
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe('v');
+  });
+
   slow('moves the audit entries of a gate that still answers first, and is safe to repeat', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'v' });

@@ -20,8 +20,17 @@ import { createBacklogs, warnings } from '../../src/gate/tasks/backlog';
 import { runTasks } from '../../src/gate/tasks/run';
 import worker from '../../src/index';
 import { runJob } from '../../src/queue';
+import { newKey } from '../support/credentials';
 import { faults, faulty, reset } from '../support/faults';
-import { evict, inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
+import {
+  copyStorage,
+  evict,
+  inCore,
+  inGate,
+  loseStorage,
+  putBackStorage,
+  runTasksLater,
+} from '../support/gate';
 import {
   newStream,
   sendAll,
@@ -29,6 +38,7 @@ import {
   useTargets as useLogTargets,
 } from '../support/integrations/log-streams';
 import { attendTo, newWebhook, raise, useReceivers } from '../support/integrations/webhooks';
+import { HEALTH, worker as health } from '../support/storage/health';
 import {
   askFor,
   breakReplica,
@@ -39,6 +49,7 @@ import {
   replicated,
   silence,
 } from '../support/storage/replicas';
+import { DAY, HOUR } from '../support/time';
 import { type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -106,6 +117,15 @@ async function deliver(...messages: ReturnType<typeof message>[]) {
     context,
   );
   await waitOnExecutionContext(context);
+}
+/** A scheduled run of a vault with this organisation alone. */
+async function scheduled(o: Caller, scheduledTime = new Date()) {
+  await db.batch([
+    db.prepare('delete from orgs where id <> ?').bind(o.id),
+    db.prepare('delete from org_keys where org_id <> ?').bind(o.id),
+  ]);
+  await inCore(HEALTH, ({ meta }) => meta.forget('survey'));
+  await health.scheduled({ scheduledTime, cron: '* * * * *' });
 }
 const job = (o: Caller, name = 'checkpoint') => ({ kind: 'job', job: name, org: o.id });
 
@@ -215,6 +235,65 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
         }
       });
       await runJob(faulty(env as unknown as Env, db), { kind: 'job', job: 'notify', org: o.id, id });
+    },
+  },
+  'The database is lost': {
+    database_lost: async (o) => {
+      await scheduled(o);
+      for (const table of ['deployment_keys', 'org_keys', 'orgs'])
+        await db.prepare(`delete from ${table}`).run();
+      isolate();
+      await o.get('');
+      await inCore(HEALTH, ({ meta }) => meta.forget('survey'));
+    },
+  },
+  'A gate is older than the database, or has the storage of another organisation': {
+    gate_behind: async (o) => {
+      const key = await newKey(o);
+      const copy = await copyStorage(o);
+      await o.del(`/api-keys/${key.id}`);
+      await putBackStorage(o, copy);
+      await o.get('/secrets');
+    },
+    gate_of_another: async (o) => {
+      const other = await newOrg();
+      await inCore(o, ({ meta }) => meta.set('org', other.id));
+      await evict(o);
+      await o.get('/secrets');
+    },
+  },
+  'The row of an organisation is lost': {
+    org_row_missing: async (o) => {
+      await db.prepare('delete from orgs where id = ?').bind(o.id).run();
+      await scheduled(o);
+    },
+  },
+  'The clock was moved': {
+    clock_apart: (o) => scheduled(o, new Date(Date.now() - 26 * HOUR)),
+  },
+  'The clock leapt forward': {
+    retention_held_back: (o) =>
+      inCore(o, async (core) => {
+        core.now = () => Date.now() + 30 * DAY;
+        core.schedule.at('retention', 1);
+        await runTasks(core);
+      }),
+  },
+  'The clock was set back': {
+    clock_behind: async (o) => {
+      faults.clock = Date.now() + HOUR;
+      await newSecret(o);
+      faults.clock = null;
+      await scheduled(o);
+    },
+  },
+  'Audit entries are about to be refused': {
+    backlog: async (o) => {
+      await inCore(o, ({ auditLog }) => {
+        auditLog.size = () => 60_000;
+      });
+      await o.get('/secrets');
+      await runTasksLater(o, 60_000);
     },
   },
   'A gate lost its storage': {

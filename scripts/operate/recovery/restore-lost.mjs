@@ -4,10 +4,11 @@
 // around it; what is there is never replaced.
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { gapsTold, orphans, unsent } from '../vault/lost-rows.mjs';
 import { attempt, segmentFault, whole } from '../vault/row-checks.mjs';
-import { gateFile } from '../vault/state-dir.mjs';
+import { gateCannotBeRead, gateFile, isGateReadable } from '../vault/state-dir.mjs';
 import { literal } from './sql-dump.mjs';
 
 const DAY = 86_400_000;
@@ -123,6 +124,8 @@ async function lostIds(rows, { keys }, dir) {
 function gateRows(dir, org) {
   const file = gateFile(dir, org);
   if (!fs.existsSync(file)) return null;
+  // Without it, rows that were deleted since the backup could come back.
+  if (!isGateReadable(file)) throw new ExpectedError(`${org}: ${gateCannotBeRead(org)}`);
   const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   try {
     if (!db.prepare("SELECT 1 FROM meta WHERE key = 'org'").get()) return null;

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { harmless } from '../../shared/terminal.mjs';
-import { gateFile } from './state-dir.mjs';
+import { gateCannotBeRead, gateFile, isGateReadable } from './state-dir.mjs';
 
 /** @typedef {import('./every-row.mjs').Unopened} Unopened @typedef {import('./row-checks.mjs').Rows} Rows */
 
@@ -155,6 +155,11 @@ export async function differences(rows, dir, keys, source) {
   for (const org of keys.keys()) {
     const file = gateFile(dir, org);
     if (!fs.existsSync(file)) continue; // it begins from the database
+    // Otherwise its damage would be taken for that of the database.
+    if (!isGateReadable(file)) {
+      faults.push({ org, table: 'gate', id: org, what: gateCannotBeRead(org) });
+      continue;
+    }
     const gate = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
     try {
       if (!gate.prepare("SELECT 1 FROM meta WHERE key = 'org'").get()) continue;
@@ -187,7 +192,7 @@ function notedIn(gate) {
 /** The same, of an organisation on this machine. @param {string} dir @param {string} org */
 function notedBy(dir, org) {
   const file = gateFile(dir, org);
-  if (!fs.existsSync(file)) return [];
+  if (!fs.existsSync(file) || !isGateReadable(file)) return [];
   const gate = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   try {
     return notedIn(gate);

@@ -127,7 +127,7 @@ function readMasterKeys(text) {
     // Base64 of 32 bytes has two spare bits: only zero is accepted for them, so that a key has one form.
     if (!id || Buffer.from(key, 'base64').toString('base64') !== key) {
       throw new Problem(
-        `MASTER_KEYS is malformed at key ${at + 1}: write comma-separated id:base64, each of exactly 32 bytes, the current one first; ${make}`,
+        `MASTER_KEYS is malformed at key ${at + 1}: write comma-separated id:base64, each of exactly 32 bytes, the current one first; put back the list that this vault was created with; for a new vault, ${make}`,
       );
     }
     if (ids.has(id))

@@ -126,6 +126,9 @@ export function vaultFile(dir) {
 /** What is there, also if it is a link to nothing. @param {string} file */
 const isThere = (file) => fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 
+const isNoFile = (/** @type {string} */ file) =>
+  isThere(file) && !fs.statSync(file, { throwIfNoEntry: false })?.isFile();
+
 /**
  * What stands where the local D1 has a folder or a file, and is none.
  * @param {string} dir @returns {{ file: string, why: string }[]}
@@ -136,8 +139,6 @@ function inTheWay(dir) {
   for (const one of [path.dirname(folder), folder, inner])
     if (isThere(one) && !fs.statSync(one, { throwIfNoEntry: false })?.isDirectory())
       return [{ file: one, why: 'it is no folder' }];
-  const isNoFile = (/** @type {string} */ file) =>
-    isThere(file) && !fs.statSync(file, { throwIfNoEntry: false })?.isFile();
   return databases(folder).flatMap((file) =>
     ENDS.filter((end) => isNoFile(file + end)).map((end) => ({
       file,
@@ -212,8 +213,9 @@ export function readableState(dir, scratch) {
 /** Where the runtime keeps the alarms of a class of objects. It does not start while one is damaged. */
 const ALARMS = 'metadata.sqlite';
 
-/** Whether SQLite refuses a file as damaged. Its first pages are read. @param {string} file */
+/** Whether SQLite refuses a file as damaged, or it is none. Its first pages are read. @param {string} file */
 function isDamaged(file) {
+  if (ENDS.some((end) => isNoFile(file + end))) return true;
   try {
     reading(file, (db) => db.prepare('PRAGMA schema_version').get());
     return false;
@@ -362,6 +364,24 @@ function objectFile(dir, of, name) {
 
 /** The file of an organisation's gate. @param {string} dir @param {string} org */
 export const gateFile = (dir, org) => objectFile(dir, 'Gate', org);
+
+/** Whether the file of a gate can be read. Every page is checked. @param {string} file */
+export function isGateReadable(file) {
+  try {
+    return reading(
+      file,
+      (db) =>
+        db.prepare('PRAGMA quick_check(1)').get()?.quick_check === 'ok' &&
+        db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name IN ('meta', 'rows')").get()?.n === 2,
+    );
+  } catch (error) {
+    return error.errcode === LOCKED;
+  }
+}
+
+/** What to do about a gate whose file cannot be read. @param {string} org */
+export const gateCannotBeRead = (org) =>
+  `its gate cannot be read: stop the service, and run npm run gate -- reset ${org} --reason TEXT (docs/operations/gates.md)`;
 
 /** The file of its replica in a region. @param {string} dir @param {string} org @param {string} region */
 export const replicaFile = (dir, org, region) => objectFile(dir, 'Replica', `${org} ${region}`);

@@ -22,6 +22,12 @@ export const mutants = [
       'api/webhooks/delivery: webhooks: each event is delivered, regardless of concurrency',
   }),
   {
+    name: 'one URL that does not open fails a whole list of webhooks',
+    tag: 'webhook-list-names-what-does-not-open',
+    change: { from: '!(error instanceof ApiError && error.violation)', to: 'true' },
+    notice: 'api/webhooks/webhooks: webhooks: a list names a URL that does not open',
+  },
+  {
     name: 'a target may have any port',
     tag: 'egress-ports',
     change: 'never',

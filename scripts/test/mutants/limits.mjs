@@ -13,6 +13,7 @@ export const mutants = [
       'unit/http/refused-attempts: of one address are ten at a time, however they end, and those of another do not count',
     'histogram-segments-bounded':
       'api/audit/histogram: audit histogram: what it counts opens 50 segments, and says from when on it is complete',
+    'gate-that-does-not-begin-is-reset': 'faults/gate-reset: of a gate that cannot upgrade its storage',
     'failed-transaction-told': 'faults/monitoring: fires at transaction_failed',
     'health-not-amplified': 'faults/health: is answered from memory',
     'unknown-token-remembered':

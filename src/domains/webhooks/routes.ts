@@ -1,7 +1,7 @@
 // HTTP routes of webhooks. The Worker checks URLs, and encrypts URLs and secrets before it calls the gate.
 import { newId } from '../../db/ids';
 import { checkTarget } from '../../delivery/egress';
-import { ApiError, invalid } from '../../errors';
+import { ApiError, type IntegrityViolation, invalid } from '../../errors';
 import { unwrap } from '../../gate/request/outcome';
 import { type Context, keysOf, pageOf, type RenderContext } from '../../http/context';
 import { listName, listRoute, PageQuery, type Slice } from '../../http/list';
@@ -33,6 +33,27 @@ function addressOf(context: Context, id: string, url: string) {
   // safety: webhook-target-checked
   if (problem !== null) throw new ApiError(invalid('url', problem));
   return encryptUrl(ownerIn(context, id), url);
+}
+
+/** How many URLs of one list that do not open are reported. */
+const MOST_REPORTED = 20;
+
+/** Webhooks with their URLs. One that does not open is named, and reported as an integrity violation. */
+async function allShown(context: RenderContext, webhooks: EncryptedWebhook[]) {
+  const violations: IntegrityViolation[] = [];
+  const items = webhooks.map((webhook) => {
+    try {
+      return shown(context, webhook);
+    } catch (error) {
+      // safety: webhook-list-names-what-does-not-open
+      if (!(error instanceof ApiError && error.violation)) throw error;
+      violations.push(error.violation);
+      const { host: _, url_sealed: __, ...rest } = webhook;
+      return { ...rest, url: null, unreadable: ['url'] };
+    }
+  });
+  for (const violation of violations.slice(0, MOST_REPORTED)) await context.report(violation);
+  return items;
 }
 
 /** A webhook with the shown form of its URL. */
@@ -101,10 +122,10 @@ export const webhookRoutes: DeclaredRoute[] = [
     answers: { 200: wire.WebhookPage },
     refusals: ['INVALID_CURSOR'],
     prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
-    render: (slice: Slice, { params }, context) => ({
+    render: async (slice: Slice, { params }, context: RenderContext) => ({
       json: pageOf(context, listName(webhooks, params), {
         ...slice,
-        items: slice.items.map((webhook) => shown(context, webhook as EncryptedWebhook)),
+        items: await allShown(context, slice.items as EncryptedWebhook[]),
       }),
     }),
   }),

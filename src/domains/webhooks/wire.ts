@@ -99,7 +99,18 @@ export const WebhookCreated = Webhook.extend({
     .nullable()
     .openapi({ description: 'The signing secret, shown once.', example: 'whsec_C2FVsBQIhrscChlQ…' }),
 }).openapi('WebhookCreated');
-export const WebhookPage = pageOf(Webhook, 'WebhookPage');
+const ListedWebhook = Webhook.extend({
+  url: z.string().nullable().openapi({ description: 'As in `Webhook`; null if it does not open.' }),
+  unreadable: z
+    .array(z.string())
+    .optional()
+    .openapi({
+      description:
+        'Fields whose stored value was altered or is missing (an integrity violation). Absent if there are none.',
+      example: ['url'],
+    }),
+}).openapi('ListedWebhook');
+export const WebhookPage = pageOf(ListedWebhook, 'WebhookPage');
 
 export const Delivery = z
   .object({

@@ -1,5 +1,6 @@
 // Webhooks as resources: what they show, who may use them, and that what is stored cannot be moved.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { WebhookRow } from '../../../src/db/schema';
 import { deliveries } from '../../../src/delivery/gate/deliveries';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -314,6 +315,27 @@ describe('webhooks: stored data', () => {
     for (const marker of ['path-marker', 'query-marker', secret, 'response-marker', 'name-marker'])
       expect(stored).not.toContain(marker);
     vi.restoreAllMocks();
+  });
+
+  it('webhooks: a list names a URL that does not open, shows the others and raises an alarm', async () => {
+    const o = await newOrg();
+    const one = await newWebhook(o);
+    const two = await newWebhook(o);
+    await inCore(o, ({ rows, storage }) =>
+      storage.transactionSync(() =>
+        rows.put('webhook', { ...(rows.get('webhook', one.id) as WebhookRow), url_sealed: 'altered' }),
+      ),
+    );
+    const { status, json } = await o.get('/webhooks');
+    expect(status).toBe(200);
+    const byId = Object.fromEntries(json.data.map((row: { id: string }) => [row.id, row]));
+    expect(byId[one.id]).toMatchObject({ url: null, unreadable: ['url'], enabled: true });
+    expect(byId[one.id]).not.toHaveProperty('url_sealed');
+    expect(byId[two.id].url).toContain(two.host);
+    expect(byId[two.id]).not.toHaveProperty('unreadable');
+    const alarms = (await o.get('/audit-log?action=integrity.alarm')).json.data;
+    expect(alarms).toMatchObject([{ reason: 'value_does_not_open', resource: one.id }]);
+    expect(codeOf(await o.get(`/webhooks/${one.id}`))).toEqual([500, 'INTERNAL']);
   });
 
   slow(

@@ -46,7 +46,7 @@ const group: Group = {
           rows,
           {
             id: (row) => row.id,
-            url: (row) => row.url,
+            url: (row) => row.url ?? 'does not open',
             events: (row) => [row.events].flat().join(' '),
             enabled: (row) => (row.enabled ? 'yes' : `no (${row.disabled_reason})`),
           },

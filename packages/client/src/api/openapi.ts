@@ -6683,10 +6683,21 @@ export interface components {
             description?: string;
         };
         WebhookPage: {
-            data: components["schemas"]["Webhook"][];
+            data: components["schemas"]["ListedWebhook"][];
             /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
+        };
+        ListedWebhook: components["schemas"]["Webhook"] & {
+            /** @description As in `Webhook`; null if it does not open. */
+            url?: string | null;
+            /**
+             * @description Fields whose stored value was altered or is missing (an integrity violation). Absent if there are none.
+             * @example [
+             *       "url"
+             *     ]
+             */
+            unreadable?: string[];
         };
         WebhookPatch: {
             /**

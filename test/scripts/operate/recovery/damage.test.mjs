@@ -8,20 +8,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEverything, openKeys, rowsOf } from '../../../../scripts/operate/vault/every-row.mjs';
+import { differences } from '../../../../scripts/operate/vault/lost-rows.mjs';
 import { parseMasterKeys } from '../../../../scripts/operate/vault/master-keys.mjs';
 import { applyMigrations } from '../../../../scripts/operate/vault/migrate.mjs';
-import { replicaFile, vaultFile } from '../../../../scripts/operate/vault/state-dir.mjs';
+import { gateFile, replicaFile, vaultFile } from '../../../../scripts/operate/vault/state-dir.mjs';
 import { fromSource } from '../../../../scripts/operate/vault/worker-source.mjs';
 import { putState, releases } from '../../releases/fixtures.mjs';
 import { copyOfProject, env, project, runCommand as run } from '../../service.mjs';
 import { slow } from '../../slow.mjs';
-
-/**
- * @param {string} dir
- * @param {string} script
- * @param {string[]} args
- * @param {Record<string, string>} [variables]
- */
 
 /** A vault of an earlier release, and its database. */
 function vault(dir = copyOfProject()) {
@@ -146,6 +140,29 @@ it('doctor: --deep looks at each table whose rows have a MAC or a ciphertext', a
     protectedTables.filter((table) => !asked.has(table)),
     [],
   );
+});
+
+it('doctor: --deep names a gate that cannot be read, and compares the others', async () => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'gates-'));
+  const torn = 'org_torn';
+  const bare = 'org_bare';
+  const whole = 'org_whole';
+  fs.mkdirSync(path.dirname(gateFile(dir, torn)), { recursive: true });
+  fs.writeFileSync(gateFile(dir, torn), 'no database '.repeat(400));
+  for (const org of [bare, whole]) {
+    const gate = new DatabaseSync(gateFile(dir, org));
+    gate.exec('CREATE TABLE rows (id TEXT)');
+    if (org === whole)
+      gate.exec("CREATE TABLE meta (key TEXT, value TEXT); INSERT INTO meta VALUES ('org', 'x')");
+    gate.close();
+  }
+  const orgs = new Map([torn, bare, whole].map((org) => [org, {}]));
+  const found = await differences(() => [], dir, orgs, { rowKinds: () => [] });
+  assert.deepEqual(
+    found.map(({ org, table }) => [org, table]),
+    [torn, bare].map((org) => [org, 'gate']),
+  );
+  assert.match(String(found[0]?.what), /gate -- reset org_torn/);
 });
 
 it('doctor: --deep names a row whose ciphertext was emptied or taken away', slow(120_000), async () => {

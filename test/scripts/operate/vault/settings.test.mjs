@@ -100,6 +100,12 @@ describe('settings', () => {
     ];
     for (const value of [...wrong, `${key()},`, `,${key()}`, `${key()}, ${key('k2')}`, `${key()}\n`])
       refuses('MASTER_KEYS', value);
+    // A new key over an existing vault would open nothing.
+    for (const value of ['', 'k1'])
+      assert.match(
+        String(readSettings({ MASTER_KEYS: value, BOOTSTRAP_TOKEN: 'b'.repeat(40) }, {}).problem),
+        /that this vault was created with; for a new vault, MASTER_KEYS=/,
+      );
     refuses('MASTER_KEYS', `${key('k1')},${key('k2')},${key('k1')}`);
     accepts({ MASTER_KEYS: [key('2026-11'), key('x'.repeat(32)), key('_')].join(',') });
   });

@@ -162,9 +162,11 @@ describe('state directory', () => {
         db.close();
       } else fs.writeFileSync(file, 'no database '.repeat(400));
     }
+    fs.mkdirSync(gateFile(of, 'deployment'));
     const said = damageIn(of);
-    assert.equal(said.length, 5);
+    assert.equal(said.length, 6);
     for (const part of [
+      /is damaged: stop the service, and run npm run gate -- reset deployment\.$/,
       /-Gate\/\w+\.sqlite in STATE_DIR is damaged: it is the gate of org_\w+\. Stop .* reset org_\w+ --reason/,
       /is damaged: stop the service, and run npm run gate -- reset health\.$/,
       /-Metrics\/0123\.sqlite in STATE_DIR is damaged: see "Objects of no organisation"/,
@@ -188,7 +190,7 @@ describe('state directory', () => {
     }
     assert.ok(fs.existsSync(whole) && fs.existsSync(metrics));
     assert.equal(setAlarmsAside(of), undefined);
-    assert.equal(damageIn(of).length, 3);
+    assert.equal(damageIn(of).length, 4);
     assert.deepEqual(damageIn(path.join(dir, 'nowhere')), []);
   });
 });

@@ -13,6 +13,7 @@ import { OneTime } from '../../ui/values/one-time';
 import { type ChosenEvents, EventChoice } from './event-choice';
 
 export type Webhook = components['schemas']['Webhook'];
+export type ListedWebhook = components['schemas']['ListedWebhook'];
 
 const USUAL: EventType[] = ['SECRET_ROTATED', 'SECRET_DELETED'];
 const ALL = 'Includes event types added in later releases.';

@@ -9,7 +9,7 @@ import { Lines } from '../../ui/lists/table';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
 import { eventsInWords } from './events';
 import { MOST_STRIPS, Strip } from './strip';
-import { NewWebhook, type Webhook } from './webhook-form';
+import { type ListedWebhook, NewWebhook, type Webhook } from './webhook-form';
 
 const reasons = { user: 'disabled', failing: 'failing', gone: 'gone' } as const;
 
@@ -25,7 +25,7 @@ export const WebhookStatus = ({ enabled, disabled_reason }: Pick<Webhook, 'enabl
 
 export default function Webhooks() {
   const [creating, setCreating] = useState(false);
-  const list = useList<Webhook>(['webhooks', 'list'], (cursor, signal) =>
+  const list = useList<ListedWebhook>(['webhooks', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/webhooks', {
       params: { path: here(), query: { limit: 100, cursor } },
       signal,
@@ -37,7 +37,7 @@ export default function Webhooks() {
       <PageHead title="Webhooks" lead="Send events of the organisation to your own URL as signed requests.">
         {may('webhooks:write') && <MakeButton onMake={onCreate}>New webhook</MakeButton>}
       </PageHead>
-      <Listing<Webhook>
+      <Listing<ListedWebhook>
         list={list}
         label="Webhooks"
         keyOf={({ id }) => id}
@@ -48,7 +48,7 @@ export default function Webhooks() {
             width: 'minmax(13.5rem, 2.2fr)',
             cell: ({ url, events, description }) => (
               <Lines mono sub={description || eventsInWords(events as '*' | string[])}>
-                {url}
+                {url ?? 'Does not open'}
               </Lines>
             ),
           },
@@ -59,7 +59,7 @@ export default function Webhooks() {
                   label: 'Deliveries',
                   width: '6rem',
                   wide: true,
-                  cell: ({ id }: Webhook) => <Strip id={id} />,
+                  cell: ({ id }: ListedWebhook) => <Strip id={id} />,
                 },
               ]
             : []),
