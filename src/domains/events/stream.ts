@@ -27,6 +27,15 @@ const MOST_BEHIND = 50;
 /** Events of a page. */
 const PAGE = 100;
 
+/**
+ * What a WebSocket carries. The runtime does not tell what a client has read, and keeps in memory what it has
+ * not.
+ */
+export const socketBounds = { characters: 8 * 1024 * 1024 };
+/** Codes of closing (RFC 6455, 7.4.1, and the IANA registry). */
+const DONE = 1000;
+const TRY_AGAIN_LATER = 1013;
+
 /** A page of events, and the kinds of rows that have changed since the round before. */
 type Round = FeedPage & { changed: string[] };
 
@@ -132,16 +141,25 @@ export function socketOf(
       isOpen = false;
     });
   const send = async () => {
+    let sent = 0;
     for await (const page of rounds(context, first, types)) {
-      if (!isOpen) return;
-      for (const message of (page?.events ?? []).flatMap(messagesOf)) server.send(JSON.stringify(message));
+      if (!isOpen) return DONE;
+      for (const message of (page?.events ?? []).flatMap(messagesOf)) {
+        const text = JSON.stringify(message);
+        sent += text.length;
+        // safety: socket-bytes-bounded
+        if (sent > socketBounds.characters) return TRY_AGAIN_LATER;
+        server.send(text);
+      }
     }
+    return DONE;
   };
   send()
-    .catch(() => {})
-    .finally(() => {
+    .catch(() => DONE)
+    .then((code) => {
       isOpen = false;
-      server.close(1000);
-    });
+      server.close(code);
+    })
+    .catch(() => {});
   return new Response(null, { status: 101, webSocket: client });
 }
