@@ -27,8 +27,8 @@ interface Range {
   events: string;
 }
 
-/** Ranges by their stored text: a stream needs a range for many pages, and many streams need the same one. */
-const opened = new QuickLRU<string, StoredEvent[]>({ maxSize: 2 });
+/** Ranges by their stored text: a stream needs one for many pages, and many streams need the same one. */
+const opened = new QuickLRU<string, StoredEvent[]>({ maxSize: 1 });
 
 /** The events of a range, or null if they cannot be read. */
 export async function eventsOf({ events }: Pick<Range, 'events'>): Promise<StoredEvent[] | null> {

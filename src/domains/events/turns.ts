@@ -10,7 +10,7 @@ const APART = 5;
 /** For how long a page counts: a client that leaves may end a request within its turn. */
 const LASTS = 1000;
 /** A time further ahead than this comes from a clock that was set back. */
-const FURTHEST = 60_000;
+const FURTHEST = 10_000;
 
 const until = new Map<object, number>();
 let next = 0;

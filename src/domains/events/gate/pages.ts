@@ -8,7 +8,7 @@ import { part } from '../../../gate/part';
 /** Events of one page. */
 export const PAGE = 100;
 /** Pages kept, of events and of what callers see of them. */
-const KEPT = 32;
+const KEPT = 8;
 
 export interface Pages {
   /** Up to `PAGE` events with a greater sequence, oldest first. */
@@ -20,8 +20,8 @@ export interface Pages {
 }
 
 export function createPages(outbox: Pick<Outbox, 'from' | 'head' | 'moved'>): Pages {
-  const events = new QuickLRU<number, StoredEvent[]>({ maxSize: KEPT / 2 });
-  const answers = new QuickLRU<string, object>({ maxSize: KEPT / 2 });
+  const events = new QuickLRU<number, StoredEvent[]>({ maxSize: KEPT });
+  const answers = new QuickLRU<string, object>({ maxSize: KEPT });
   const work = { reads: 0, examined: 0 };
   let as = '';
   /** Forgets what is no longer so. */
