@@ -48,8 +48,8 @@ export interface EventsPart {
 /** What a stream gets in a round that asks for what is there already. */
 const MOST_FOUND = 100;
 /**
- * What a stream gets at once when an event wakes it, and how many events are examined for it. All streams wake
- * in the same turn, so the rest of many events waits for rounds of their own.
+ * What a stream gets at once when an event wakes it, and how many events are examined for it. All streams
+ * wake in the same turn, so the rest of many events waits for rounds of their own.
  */
 const AT_ONCE = 10;
 const EXAMINED_AT_ONCE = 100;
