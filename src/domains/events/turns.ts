@@ -31,11 +31,16 @@ function isFull(): boolean {
   return until.size >= AT_A_TIME;
 }
 
+/** Resolves when there is room for a page. */
+async function free(): Promise<void> {
+  do await nextTime();
+  while (isFull());
+}
+
 /** Runs `work` when it is this stream's turn. */
 export async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   // safety: pages-in-turn
-  do await nextTime();
-  while (isFull());
+  await free();
   const turn = {};
   until.set(turn, Date.now() + LASTS);
   try {
