@@ -14,6 +14,14 @@ export const mutants = [
     'event-numbers-not-reused': 'api/events/feed: no number is used twice after a gate has lost its storage',
     'events-of-reached-names':
       'api/events/feed: by all of its permissions together, and never events without a subject',
+    'pages-of-these-events':
+      'unit/domains/events/pages: event stream: a page is read again once there are more',
+    'pages-in-turn':
+      'unit/domains/events/turns: event stream: pages are two at a time, and one that never ends counts for a second',
+    'turn-of-gone-stream-ends':
+      'unit/domains/events/turns: event stream: pages are two at a time, and one that never ends counts for a second',
+    'socket-bytes-bounded':
+      'api/events/many: event stream: a WebSocket that has carried its bound closes, and resumes after the last event',
     'catching-up-bounded': 'api/events/stream: catches up a bounded part at a time',
   }),
   {

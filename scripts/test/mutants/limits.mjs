@@ -9,6 +9,7 @@ export const mutants = [
       'unit/gate/progress: yielding: a walk takes several turns, and continues where it stopped',
     'walk-judged-again':
       'unit/gate/progress: yielding: a walk ends in a refusal for a caller who may no longer',
+    'left-check-ends': 'unit/http/refused-attempts: give their place back although the client has left',
     'checks-at-a-time':
       'unit/http/refused-attempts: of one address are ten at a time, however they end, and those of another do not count',
     'histogram-segments-bounded':

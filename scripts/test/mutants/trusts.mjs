@@ -15,6 +15,8 @@ export const mutants = [
       'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
     'trust-claims': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
     'subject-is-one-text': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+    'address-verified':
+      'api/trusts/tokens: does not name its caller by an address that the issuer has not verified',
     'issuer-token-issued': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
     'issuer-token-end': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
     'exchange-limited-before-database':

@@ -27,6 +27,8 @@ export const mutants = [
     'use-cut-with-credential': `${FORWARD} revocation: an answer that nobody reads just then is broken off at once`,
     'use-answer-ends': `${FORWARD} revocation: an answer that nobody reads just then is broken off at once`,
     'use-upload-ends': `${FORWARD} bounds: an upload past its bound is refused, and is not sent to its end`,
+    'mask-escaped-base64':
+      'unit/upstreams/mask: masking: base64 is masked with what JSON and URLs escape of it',
     'mask-steps-bounded':
       'unit/upstreams/mask: masking: what takes too many steps is refused, and a long value in single bytes is not',
     'use-ends-without-gate': `${LEASE} lease: a call ends without the gate, where it is silent`,

@@ -24,6 +24,8 @@ const OWNED = /^[^*?/]+\//;
 const each = (form: RegExp, ...claims: string[]): Callers =>
   Object.fromEntries(claims.map((claim) => [claim, form]));
 
+export const GOOGLE = /^https:\/\/accounts\.google\.com$/;
+
 /** Known issuers. The table in docs/guides/workload-identity.md says the same. */
 export const issuers: readonly KnownIssuer[] = [
   {
@@ -47,7 +49,7 @@ export const issuers: readonly KnownIssuer[] = [
       ...each(WHOLE, 'project_id', 'namespace_id'),
     },
   },
-  { name: 'Google', issuer: /^https:\/\/accounts\.google\.com$/, callers: each(WHOLE, 'sub', 'email') },
+  { name: 'Google', issuer: GOOGLE, callers: each(WHOLE, 'sub', 'email') },
   {
     name: 'Google Cloud Attestation',
     issuer: /^https:\/\/confidentialcomputing\.googleapis\.com$/,

@@ -4,7 +4,7 @@
 import type { CredentialRow } from '../../db/schema';
 import type { Trust, Workload } from '../../db/trusts';
 import { contains, matches } from '../globs';
-import { callerProblem, globsOf } from './issuers';
+import { callerProblem, GOOGLE, globsOf } from './issuers';
 
 /**
  * The most characters of a claim's value and the most values of a list claim: anything longer does not match.
@@ -30,6 +30,16 @@ export function valuesOf(payload: object, claim: string): string[] {
 /** The values of a claim that match one of its globs. */
 const matching = (globs: string | string[], values: readonly string[]): string[] =>
   values.filter((value) => globsOf(globs).some((glob) => matches(glob, value)));
+
+/**
+ * Whether a trust that names an address must not accept a token, because its issuer does not vouch for the
+ * address. Google always says whether it does; other issuers may not say it.
+ */
+export function isUnverifiedAddress({ issuer, claims }: Trust, payload: object): boolean {
+  if (!Object.hasOwn(claims, 'email')) return false;
+  if (!Object.hasOwn(payload, 'email_verified')) return GOOGLE.test(issuer);
+  return valuesOf(payload, 'email_verified')[0] !== 'true';
+}
 
 /** Why a trust does not accept a token; null if it does. The reason contains no data from the token. */
 export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: Workload): string | null {

@@ -35,7 +35,7 @@ function shaped(resource: Record<string, unknown>, { attributes, excluded }: Sha
   const isShown = (name: string) =>
     ALWAYS.includes(name) ||
     (attributes
-      ? attributes.some((one) => one.replace(/\..*$/, '') === name.toLowerCase())
+      ? attributes.some((one) => one.split('.', 1)[0] === name.toLowerCase())
       : !excluded.includes(name.toLowerCase()));
   return Object.fromEntries(Object.entries(resource).filter(([name]) => isShown(name)));
 }

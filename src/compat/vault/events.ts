@@ -92,10 +92,9 @@ export const subscribe = becomes(
       if (!is_websocket) throw sentence('events are sent over a WebSocket');
       const pattern = patternOf(params.pattern as string);
       const namespace = forms.org(params.org_id ?? '') ? `${params.org_id}/` : '';
+      const asked = new Set(TYPES.filter((type) => matches(pattern, `kv-v2/${OPERATIONS[type]}`)));
       return socketOf(context, part, TYPES, (event) =>
-        messagesOf(event, namespace, context.base).filter((message) =>
-          matches(pattern, (message as { data: { event_type: string } }).data.event_type),
-        ),
+        asked.has(event.type) ? messagesOf(event, namespace, context.base) : [],
       );
     },
   },

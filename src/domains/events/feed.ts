@@ -2,6 +2,7 @@
 // oldest first; a page starts exactly where the previous one ended; a missing range is an error and is never
 // skipped silently.
 
+import QuickLRU from 'quick-lru';
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
 import { unavailable } from '../../db/unavailable';
@@ -26,10 +27,18 @@ interface Range {
   events: string;
 }
 
+/** Ranges by their stored text: a stream needs one for many pages, and many streams need the same one. */
+const opened = new QuickLRU<string, StoredEvent[]>({ maxSize: 1 });
+
 /** The events of a range, or null if they cannot be read. */
 export async function eventsOf({ events }: Pick<Range, 'events'>): Promise<StoredEvent[] | null> {
+  const known = opened.get(events);
+  if (known) return known;
   try {
-    return JSON.parse(fromUtf8(await gunzip(fromBase64(events) as Uint8Array)) as string) as StoredEvent[];
+    const text = fromUtf8(await gunzip(fromBase64(events) as Uint8Array)) as string;
+    const found = JSON.parse(text) as StoredEvent[];
+    opened.set(events, found);
+    return found;
   } catch {
     return null;
   }

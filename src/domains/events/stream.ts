@@ -6,6 +6,7 @@ import type { EventType, StoredEvent } from '../../gate/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';
 import type { Counts, EventsPart } from './gate/operations';
+import { inTurn } from './turns';
 import { eventOut } from './wire';
 
 /** How long the gate holds a round. */
@@ -23,6 +24,17 @@ const LASTS = 3_600_000;
  */
 const MOST_ROUNDS = 900;
 const MOST_BEHIND = 50;
+/** Events of a page. */
+const PAGE = 100;
+
+/**
+ * What a WebSocket carries. The runtime does not tell what a client has read, and keeps in memory what it has
+ * not.
+ */
+export const socketBounds = { characters: 8 * 1024 * 1024 };
+/** Codes of closing (RFC 6455, 7.4.1, and the IANA registry). */
+const DONE = 1000;
+const TRY_AGAIN_LATER = 1013;
 
 /** A page of events, and the kinds of rows that have changed since the round before. */
 type Round = FeedPage & { changed: string[] };
@@ -41,24 +53,27 @@ async function* rounds(
 ): AsyncGenerator<Round | null> {
   const started = Date.now();
   let part = first;
+  let page = await feedOn(context, part, types, PAGE);
   let behind = 0;
+  let wait = 0;
   let { counts } = first;
   for (let n = 0; n < MOST_ROUNDS && Date.now() - started < LASTS; n++) {
-    const page = await feedOn(context, part, types, 100);
     const changed = counts ? changedBetween(counts, part) : [];
     counts = part.counts ?? counts;
     yield page.events.length || changed.length || n === 0 ? { ...page, changed } : null;
     // safety: catching-up-bounded
-    if (page.has_more && ++behind > MOST_BEHIND) return;
-    const outcome = await context.further({
-      after: page.next_after,
-      types,
-      further: true,
-      wait: page.has_more ? 0 : ROUND,
-      counts,
-    });
-    if (outcome.kind !== 'ok') return;
-    part = outcome.data as EventsPart;
+    if (page.has_more && wait === 0 && ++behind > MOST_BEHIND) return;
+    wait = page.has_more ? 0 : ROUND;
+    const input = { after: page.next_after, types, further: true, wait, counts };
+    const read = async (): Promise<FeedPage | null> => {
+      const outcome = await context.further(input);
+      if (outcome.kind !== 'ok') return null;
+      part = outcome.data as EventsPart;
+      return feedOn(context, part, types, PAGE);
+    };
+    const following = await (wait === 0 ? inTurn(read) : read());
+    if (!following) return;
+    page = following;
   }
 }
 
@@ -126,16 +141,25 @@ export function socketOf(
       isOpen = false;
     });
   const send = async () => {
+    let sent = 0;
     for await (const page of rounds(context, first, types)) {
-      if (!isOpen) return;
-      for (const message of (page?.events ?? []).flatMap(messagesOf)) server.send(JSON.stringify(message));
+      if (!isOpen) return DONE;
+      for (const message of (page?.events ?? []).flatMap(messagesOf)) {
+        const text = JSON.stringify(message);
+        sent += text.length;
+        // safety: socket-bytes-bounded
+        if (sent > socketBounds.characters) return TRY_AGAIN_LATER;
+        server.send(text);
+      }
     }
+    return DONE;
   };
   send()
-    .catch(() => {})
-    .finally(() => {
+    .catch(() => DONE)
+    .then((code) => {
       isOpen = false;
-      server.close(1000);
-    });
+      server.close(code);
+    })
+    .catch(() => {});
   return new Response(null, { status: 101, webSocket: client });
 }

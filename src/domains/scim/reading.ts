@@ -355,7 +355,7 @@ function literalOf(text: string): string | boolean | null {
 function attributeOf(name: string): FilterTerm['attribute'] {
   const path = plain(name);
   if (addressAt(path) === 'other') return 'none';
-  return path.replace(/[[.].*$/, '') as FilterTerm['attribute'];
+  return path.split(/[[.]/, 1)[0] as FilterTerm['attribute'];
 }
 
 /**

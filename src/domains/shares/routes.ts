@@ -79,9 +79,7 @@ async function viewed(
   if (wait) return { refusal: refuse('RATE_LIMITED', { retry_after: wait }) };
   // Scrypt takes time and memory: only for a live link that has a passphrase.
   const stretched =
-    first.kind === 'more'
-      ? await checking(context.env, context.request.ip, () => stretch(key, passphrase ?? ''))
-      : null;
+    first.kind === 'more' ? await checking(context, () => stretch(key, passphrase ?? '')) : null;
   if (typeof stretched === 'number') return { refusal: refuse('RATE_LIMITED', { retry_after: stretched }) };
   const outcome = stretched ? await ask(stretched, true) : first;
   if (outcome.kind === 'ok' && outcome.status === 403)

@@ -118,9 +118,7 @@ async function personBack(
   if (config.issuer !== flow.issuer) return nobody('the connection has another issuer than at the start');
   if (found.kind === 'saml') {
     const { config: saml } = found;
-    const asserted = await checking(context.env, context.request.ip, () =>
-      assertionOf(context, row.id, saml, query, flow.state),
-    );
+    const asserted = await checking(context, () => assertionOf(context, row.id, saml, query, flow.state));
     if (typeof asserted === 'number') throw new ApiError(refuse('RATE_LIMITED', { retry_after: asserted }));
     if ('problem' in asserted) return nobody(asserted.problem);
     const who = personOfSaml(found.config, asserted, row) ?? {

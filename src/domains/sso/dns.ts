@@ -52,8 +52,20 @@ const stringsOf = <T>(data: T | T[]): T[] => (Array.isArray(data) ? data : [data
 const textOf = (part: string | Uint8Array) =>
   typeof part === 'string' ? part : new TextDecoder().decode(part);
 
-function inMessage(bytes: Uint8Array, name: string): string[] | null {
+/** Records of a message: the name of each may follow thousands of pointers. */
+const MOST_RECORDS = 200;
+
+/** How many questions and records a message says it has (RFC 1035, 4.1.1). */
+const countOf = (bytes: Uint8Array): number => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return [4, 6, 8, 10].reduce((sum, at) => sum + view.getUint16(at), 0);
+};
+
+/** The TXT records in a message; null for a failure, and for what is no answer. */
+export function inMessage(bytes: Uint8Array, name: string): string[] | null {
   try {
+    // safety: dns-records-bounded
+    if (countOf(bytes) > MOST_RECORDS) return null;
     const message = decode(bytes) as ReturnType<typeof decode> & { rcode: string };
     if (message.type !== 'response' || message.flag_tc) return null;
     if (message.rcode !== 'NOERROR') return message.rcode === 'NXDOMAIN' ? [] : null;

@@ -2,7 +2,7 @@
 // and matches the type of the one key that the token names; a refusal's reason never contains data from the
 // token.
 import { decodeJwt, decodeProtectedHeader, errors, importJWK, jwtVerify } from 'jose';
-import { refusedBy, valuesOf } from '../../auth/authentication/trusts';
+import { isUnverifiedAddress, refusedBy, valuesOf } from '../../auth/authentication/trusts';
 import { sha256 } from '../../crypto/digest';
 import type { IssuerKey, Trust, Workload } from '../../db/trusts';
 import { isJwt } from '../../keys/jwt';
@@ -155,6 +155,8 @@ async function verifyWith(
       claims: Object.fromEntries(Object.keys(trust.claims).map((claim) => [claim, valuesOf(payload, claim)])),
       key: thumbprint,
     };
+    // safety: address-verified
+    if (isUnverifiedAddress(trust, payload)) return { problem: 'the issuer has not verified the address' };
     const problem = refusedBy(trust, workload);
     return problem
       ? { problem }

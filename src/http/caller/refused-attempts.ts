@@ -60,13 +60,26 @@ export const countPoll = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: string): Prom
 /** What one address may have checked at a time, where a check takes long. */
 const MOST_CHECKS = 10;
 
+interface Checking {
+  env: Pick<Env, 'THROTTLE'>;
+  request: { ip: string };
+  defer(work: Promise<unknown>): void;
+}
+
 /**
  * Does a check that takes long, and only then shows whether an attempt is refused: many at once would all be
  * done before the first is counted. Returns how many seconds to wait if an address has too many at a time.
  */
-export async function checking<T>(
-  { THROTTLE }: Pick<Env, 'THROTTLE'>,
-  ip: string,
+export function checking<T>(context: Checking, check: () => Promise<T>): Promise<T | number> {
+  const work = checked(context, check);
+  // If the client leaves, the check still ends and gives its place back.
+  // safety: left-check-ends
+  context.defer(work.catch(() => {}));
+  return work;
+}
+
+async function checked<T>(
+  { env: { THROTTLE }, request: { ip } }: Checking,
   check: () => Promise<T>,
 ): Promise<T | number> {
   const throttle = THROTTLE.getByName(`check ${clientOf(ip)}`);

@@ -150,6 +150,32 @@ describe('workload identity: a token with one wrong claim', () => {
     expect(bodies.size).toBe(1);
   });
 
+  it('does not name its caller by an address that the issuer has not verified', async () => {
+    const o = await newOrg();
+    const email = 'ci@acme.iam.gserviceaccount.com';
+    const google = await newIssuer({ url: 'https://accounts.google.com' });
+    const own = await newIssuer();
+    for (const [issuer, absent] of [
+      [google, 401],
+      [own, 201],
+    ] as const) {
+      const trust = await newTrust(o, issuer, { claims: { email } });
+      for (const [email_verified, status] of [
+        [true, 201],
+        [undefined, absent],
+        [false, 401],
+        [null, 401],
+        ['false', 401],
+        [[true], 401],
+      ] as const)
+        expect([
+          issuer.url,
+          email_verified,
+          (await exchange(o, trust, await issuer.sign({ email, email_verified }))).status,
+        ]).toEqual([issuer.url, email_verified, status]);
+    }
+  });
+
   slow('is compared with the issuer as it is spelled', async () => {
     const o = await newOrg();
     const plain = await newIssuer({ url: 'https://slash.example.com' });

@@ -27,15 +27,34 @@ describe('rate limit: refused attempts by address', () => {
 
 describe('rate limit: checks that take long', () => {
   it('of one address are ten at a time, however they end, and those of another do not count', async () => {
-    const env = worker as unknown as Env;
     const ip = '198.51.100.11';
+    const here = (address: string) => ({
+      env: worker as unknown as Env,
+      request: { ip: address },
+      defer: () => {},
+    });
     const done = Promise.withResolvers<string>();
-    const held = Array.from({ length: 10 }, () => checking(env, ip, () => done.promise));
+    const held = Array.from({ length: 10 }, () => checking(here(ip), () => done.promise));
     const never = () => Promise.reject(new Error('it was checked'));
-    expect(await checking(env, ip, never)).toBe(1);
-    expect(await checking(env, '198.51.100.12', async () => 'b')).toBe('b');
+    expect(await checking(here(ip), never)).toBe(1);
+    expect(await checking(here('198.51.100.12'), async () => 'b')).toBe('b');
     done.resolve('a');
     expect(await Promise.all(held)).toEqual(Array(10).fill('a'));
-    for (let i = 0; i < 11; i++) await expect(checking(env, ip, never)).rejects.toThrow('it was checked');
+    for (let i = 0; i < 11; i++) await expect(checking(here(ip), never)).rejects.toThrow('it was checked');
+  });
+
+  it('give their place back although the client has left', async () => {
+    let places = 0;
+    const throttle = { counted: async () => void places++, forget: async () => void places-- };
+    const env = { THROTTLE: { getByName: () => throttle } } as never;
+    const deferred: Promise<unknown>[] = [];
+    const done = Promise.withResolvers<never>();
+    const defer = (work: Promise<unknown>) => void deferred.push(work);
+    checking({ env, request: { ip: '' }, defer }, () => done.promise).catch(() => {});
+    // The platform goes on with what was deferred, and with nothing else.
+    expect(deferred).toHaveLength(1);
+    done.reject(new Error('the check failed'));
+    await deferred[0];
+    expect(places).toBe(0);
   });
 });

@@ -46,6 +46,42 @@ describe('masking', () => {
     expect(masked(form.slice(0, -1), [MARKUP], 1)).toBe(form.slice(0, -1));
   });
 
+  it('masking: base64 is masked with what JSON and URLs escape of it', () => {
+    const value = 'a\u00ff\u00fe?>\u00bf~~\u00ef\u00ff?\u00ffabc';
+    for (const text of formsOf(value)
+      .slice(1, 7)
+      .map((form) => new TextDecoder().decode(form)))
+      for (const form of [
+        text.replaceAll('/', String.raw`\/`),
+        text.replaceAll('+', String.raw`\u002B`),
+        encodeURIComponent(text),
+      ])
+        for (const cut of [1, 3, 1000])
+          expect(masked(`<${form}>`, [value], cut)).toBe(`<${'*'.repeat(form.length)}>`);
+  });
+
+  it('masking: bytes that are held are not copied again for each byte', () => {
+    const value = Array.from({ length: 4000 }, (_, n) => n.toString(36).padStart(4, '.')).join('');
+    const { take, end } = masker([value]);
+    let copied = 0;
+    const { set, slice } = Uint8Array.prototype;
+    try {
+      Uint8Array.prototype.set = function (from, at) {
+        copied += from.length;
+        return set.call(this, from, at);
+      };
+      Uint8Array.prototype.slice = function (...bounds) {
+        copied += this.length;
+        return slice.apply(this, bounds);
+      };
+      for (let n = 0; n < 8000; n++) take(Uint8Array.of(value.charCodeAt(n)));
+    } finally {
+      Object.assign(Uint8Array.prototype, { set, slice });
+    }
+    expect(end()).toHaveLength(8000);
+    expect(copied).toBeLessThan(100_000);
+  });
+
   it('masking: values that overlap are masked whole', () => {
     expect(masked('xaaaabbbbccccy', ['aaaabbbb', 'bbbbcccc'], 1)).toBe('x************y');
     expect(masked('aaaaaaaaaaa', ['aaaaaaaa'], 1)).toBe('***********');

@@ -3,12 +3,14 @@
 // change that may end a caller wakes the stream, which authorises the caller again before returning anything.
 import { type RowKind, rowKinds } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
+import type { Core } from '../../../gate/core';
 import { listeners } from '../../../gate/events/listeners';
 import type { EventType, StoredEvent } from '../../../gate/outbox';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { quotaRootOf } from '../../../gate/rows/quota-root';
 import { mostLookedAt, shows, type View, viewOf } from '../view';
+import { PAGE, pages } from './pages';
 
 interface Asked {
   /** Events after this sequence; null for all stored events or, for a stream, only new ones. */
@@ -43,8 +45,14 @@ export interface EventsPart {
   counts?: Counts;
 }
 
-/** What is available immediately, for a page or a stream. */
+/** What a stream gets in a round that asks for what is there already. */
 const MOST_FOUND = 100;
+/**
+ * What a stream gets at once when an event wakes it, and how many events are examined for it. All streams
+ * wake in the same turn, so the rest of many events waits for rounds of their own.
+ */
+const AT_ONCE = 10;
+const EXAMINED_AT_ONCE = 100;
 
 /** 410 for a page that starts before the oldest stored event. */
 export const eventsGone = (first: number): Refusal =>
@@ -52,14 +60,29 @@ export const eventsGone = (first: number): Refusal =>
     message: `The events after this sequence are no longer kept. The oldest stored event has the sequence ${first}.`,
   });
 
+/** Events after a sequence: what the caller sees of `most`, up to `limit`. */
 function look(
   { core, caller }: Call<unknown>,
   after: number,
   types: EventType[] | null,
   limit: number,
+  most = Number.POSITIVE_INFINITY,
 ): EventsPart {
-  const { outbox } = core;
   const view = viewOf(caller);
+  const asked = { view, types, after, limit, most: Math.min(most, mostLookedAt(view)) };
+  return pages(core).shared(asked, () => examined(core, asked));
+}
+
+interface Looked {
+  view: View | null;
+  types: EventType[] | null;
+  after: number;
+  limit: number;
+  most: number;
+}
+
+function examined(core: Core, { view, types, after, limit, most }: Looked): EventsPart {
+  const { outbox } = core;
   const part = {
     after,
     events: [] as StoredEvent[],
@@ -68,16 +91,20 @@ function look(
     moved: outbox.moved(),
     view,
   };
-  const most = mostLookedAt(view);
-  const found = outbox.from(part.through, most);
-  for (const event of found) {
-    part.through = event.sequence;
-    if (shows(view, types, event)) part.events.push(event);
-    if (part.events.length === limit) return part;
+  for (let looked = 0; looked < most; ) {
+    const page = pages(core).read(part.through);
+    for (const event of page.slice(0, most - looked)) {
+      part.through = event.sequence;
+      if (shows(view, types, event)) part.events.push(event);
+      if (part.events.length === limit) return part;
+    }
+    looked += page.length;
+    const isLast = page.length < PAGE && looked <= most;
+    // Behind the last event that can be read, there may be others.
+    // safety: feed-ends-behind-altered
+    if (isLast) part.through = Math.max(part.through, part.head);
+    if (isLast) return part;
   }
-  // Behind the last event that can be read, there may be others.
-  // safety: feed-ends-behind-altered
-  if (found.length < most) part.through = Math.max(part.through, part.head);
   return part;
 }
 
@@ -140,7 +167,10 @@ async function round(call: StreamCall, from: number): Promise<Outcome> {
   const { id } = call.ask.request;
   const deadline = Date.now() + input.wait;
   for (let after = from; ; ) {
-    const part = look(call, after, input.types, MOST_FOUND);
+    const part =
+      input.wait > 0
+        ? look(call, after, input.types, AT_ONCE, EXAMINED_AT_ONCE)
+        : look(call, after, input.types, MOST_FOUND);
     const counts = countsOf(call, part, input.counts);
     const hasChanged = counts !== null && counted().some((kind) => counts[kind] !== input.counts?.[kind]);
     const left = Math.min(deadline - Date.now(), endOf(call) - core.now());

@@ -103,10 +103,20 @@ interface Form {
   spelling: Spelling | null;
 }
 
-const allForms = (value: string): Form[] => [
-  ...formsOf(value).map((bytes) => ({ bytes, spelling: null })),
-  ...[json, percent].map((spelling) => ({ bytes: utf8(value), spelling })),
-];
+const SPELLINGS = [json, percent];
+
+/** What encoders escape of base64: JSON's of PHP and .NET, and those of URLs. */
+const isEscaped = (base64: string): boolean => /[+/]/.test(base64);
+
+function allForms(value: string): Form[] {
+  const escaped = [value];
+  // safety: mask-escaped-base64
+  escaped.push(...base64Forms(utf8(value)).filter(isEscaped));
+  return [
+    ...formsOf(value).map((bytes) => ({ bytes, spelling: null })),
+    ...escaped.flatMap((text) => SPELLINGS.map((spelling) => ({ bytes: utf8(text), spelling }))),
+  ];
+}
 
 /**
  * Forms by their first two bytes, to skip quickly over what begins none. `isPair` has a bit for each pair:
@@ -207,10 +217,34 @@ const tooManySteps = refuse('TARGET_REJECTED', {
   message: 'The answer repeats the beginning of a secret so often that it is not masked, and not passed on.',
 });
 
+/** Bytes that are held back. They are copied again only where they have doubled. */
+function holder() {
+  let room = new Uint8Array();
+  let size = 0;
+  return {
+    keep(bytes: Uint8Array<ArrayBuffer>) {
+      room = bytes;
+      size = bytes.length;
+    },
+    /** The held bytes with these behind them. */
+    join(chunk: Uint8Array): Uint8Array {
+      if (size === 0) return chunk;
+      const before = room;
+      if (size + chunk.length > room.length) {
+        room = new Uint8Array(2 * (size + chunk.length));
+        room.set(before.subarray(0, size));
+      }
+      room.set(chunk, size);
+      size += chunk.length;
+      return room.subarray(0, size);
+    },
+  };
+}
+
 /** Masks these values in a stream of bytes. Throws a refusal where that takes too many steps. */
 export function masker(values: readonly string[]): Masker {
   const forms = formsFor(values);
-  let held = new Uint8Array();
+  const held = holder();
   /** What begins at the first held byte, as far as it was compared. */
   let left: Found | null = null;
   /** How many of the held bytes are masked: forms that began before them. */
@@ -240,13 +274,20 @@ export function masker(values: readonly string[]): Masker {
   };
   /** Keeps the bytes from a place on, and what begins there. */
   const hold = (raw: Uint8Array, from: number, found: Found | null) => {
-    held = raw.slice(from);
+    held.keep(raw.slice(from));
     left = found && {
       to: Math.max(0, found.to - from),
       pending: found.pending.map((one) => ({ ...one, to: one.to - from })),
     };
   };
+  /** Whether what begins at the first held byte is still undecided. */
+  const isOpen = (raw: Uint8Array): boolean => {
+    if (left === null || left.pending.length === 0) return false;
+    left = foundAt(raw, 0);
+    return left.pending.length > 0;
+  };
   const scan = (raw: Uint8Array, isEnd: boolean): Uint8Array => {
+    if (!isEnd && isOpen(raw)) return new Uint8Array();
     const out = raw.slice();
     out.fill(STAR, 0, covered);
     let to = covered;
@@ -273,9 +314,9 @@ export function masker(values: readonly string[]): Masker {
   return {
     take(chunk) {
       steps += STEPS_OF_BYTE * chunk.length;
-      return scan(held.length ? concat(held, chunk) : chunk, false);
+      return scan(held.join(chunk), false);
     },
-    end: () => scan(held, true),
+    end: () => scan(held.join(new Uint8Array()), true),
   };
 }
 
