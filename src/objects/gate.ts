@@ -77,8 +77,8 @@ const ofAnother = (org: string) =>
  * Storage whose transactions cost nothing of their own. What a turn writes commits as a whole once the turn
  * has ended, and a gate that is aborted before commits nothing: the runtime refuses to commit for it
  * (workerd, `ActorSqlite::onWrite`). So a transaction that fails resets the gate, which memory needs in any
- * case: it would no longer match storage. Until it has begun (`org` is undefined), a transaction that fails is
- * rolled back by itself, so that the gate stays for its reset.
+ * case: it would no longer match storage. Until it has begun (`org` is undefined), a transaction that fails
+ * is rolled back by itself, so that the gate stays for its reset.
  */
 function resetting(ctx: DurableObjectState, org: () => string | undefined): DurableObjectStorage {
   const { storage } = ctx;
