@@ -106,7 +106,7 @@ async function restore(positionals, how) {
     const ended = how.ended.length
       ? await endCredentials(db, how.ended, header.made_at, masterKeysFor(how))
       : null;
-    await confirmRevived(db, header.made_at, how);
+    await confirmRevived(db, header.made_at, how, ended?.orgs ?? []);
     if (how.remote) await putRemote(db, path.join(scratch, 'restore.sql'), how.replace);
     else await putLocal(db, how.replace);
     const then = how.remote
@@ -175,15 +175,17 @@ async function checkKeys(db, header, { remote, keys: named, except }) {
  * Says what a gate that is gone no longer knows, and asks. A local gate that is still there keeps what has
  * ended.
  * @param {DatabaseSync} db @param {string} made_at @param {How} how
+ * @param {string[]} told organisations of which an export says what has ended
  */
-async function confirmRevived(db, made_at, how) {
+async function confirmRevived(db, made_at, how, told) {
   const orgs = db.prepare('SELECT id FROM orgs WHERE deleted_at IS NULL').all();
+  const untold = orgs.map(({ id }) => String(id)).filter((id) => !told.includes(id));
   const gone = how.remote
-    ? orgs.length
-    : orgs.filter(({ id }) => !fs.existsSync(gateFile(stateDir(), String(id)))).length;
-  if (gone === 0 || how.ended.length) return;
+    ? untold.length
+    : untold.filter((id) => !fs.existsSync(gateFile(stateDir(), id))).length;
+  if (gone === 0) return;
   process.stderr.write(
-    `What was revoked or deleted after ${made_at} works again for ${how.remote ? 'each organisation whose gate is gone' : `${gone} of ${orgs.length} organisations, whose gates are not here`}: API keys, agents, members, links. To revoke it in what is restored, name a later export of the audit log with --ended FILE. Without one, recover each organisation with contain: true once it runs.\n`,
+    `What was revoked or deleted after ${made_at} works again for ${how.remote ? 'each organisation whose gate is gone' : `${gone} of ${orgs.length} organisations, whose gates are not here`}${told.length ? ', and of which no export was given' : ''}: API keys, agents, members, links. To revoke it in what is restored, name a later export of the audit log with --ended FILE. Without one, recover each organisation with contain: true once it runs.\n`,
   );
   if (!how.yes && isAsked() && !(await agrees('Restore without it?')))
     throw new ExpectedError('Nothing was changed');

@@ -10,7 +10,7 @@ import { fromSource, ROW_KINDS } from '../vault/worker-source.mjs';
 
 /** @typedef {{ org: string, id: string, name: string | null, kind: string }} Ended */
 /** @typedef {{ time: string, action: string, resource: string | null }} Undone */
-/** @typedef {{ credentials: Ended[], undone: Undone[] }} EndedByLog */
+/** @typedef {{ orgs: string[], credentials: Ended[], undone: Undone[] }} EndedByLog */
 
 /** Actions that end the credential that the entry names. */
 const REVOKES = new Set([
@@ -44,12 +44,15 @@ export async function endCredentials(db, files, madeAt, masters) {
   const ended = new Map();
   /** @type {Undone[]} */
   const undone = [];
+  /** @type {Set<string>} */
+  const orgs = new Set();
   for (const file of files) {
     const found = await readExport(db, file, Date.parse(madeAt));
+    if (found.org) orgs.add(found.org);
     for (const [id, at] of found.revoked) ended.set(id, at);
     undone.push(...found.undone);
   }
-  return { credentials: await revoke(db, ended, masters), undone };
+  return { orgs: [...orgs], credentials: await revoke(db, ended, masters), undone };
 }
 
 /**
@@ -88,7 +91,7 @@ async function readExport(db, file, since) {
       )
       .all(org ?? '', at))
       revoked.set(String(id), at);
-  return { revoked, undone };
+  return { org, revoked, undone };
 }
 
 /**
@@ -98,9 +101,12 @@ async function readExport(db, file, since) {
  */
 function orgOf(db, ids) {
   for (const id of ids.filter((one) => typeof one === 'string'))
-    for (const table of ['credentials', 'members', 'secrets']) {
-      const row = db.prepare(`SELECT org_id FROM ${table} WHERE id = ?`).get(String(id));
-      if (row) return String(row.org_id);
+    for (const [table, owner] of [
+      ['orgs', 'id'],
+      ...['credentials', 'members', 'secrets'].map((one) => [one, 'org_id']),
+    ]) {
+      const row = db.prepare(`SELECT ${owner} AS org FROM ${table} WHERE id = ?`).get(String(id));
+      if (row) return String(row.org);
     }
   return undefined;
 }

@@ -264,6 +264,26 @@ it('restore: a damaged database is named before anything is changed, with what t
   assert.doesNotMatch(said, /\n +at /);
 });
 
+it('restore: an export silences nothing about organisations that it is not of', {
+  timeout: 120_000,
+}, async () => {
+  const { dir, file } = vault();
+  assert.equal((await run(dir, 'backup', ['--output', 'b.sql'])).status, 0);
+  const db = new DatabaseSync(file);
+  const org = String(db.prepare('SELECT id FROM orgs WHERE deleted_at IS NULL').get()?.id);
+  db.close();
+  const entry = { time: new Date().toISOString(), action: 'org.read', status: 200 };
+  for (const [resource, untold] of /** @type {const} */ ([
+    [org, 1],
+    ['org_0123456789ABCDEFGHIJKL', 2],
+  ])) {
+    fs.writeFileSync(path.join(dir, 'log.ndjson'), `${JSON.stringify({ ...entry, resource })}\n`);
+    const STATE_DIR = path.join(dir, `restored-${untold}`);
+    const { said } = await run(dir, 'restore', ['b.sql', '--ended', 'log.ndjson'], { STATE_DIR });
+    assert.match(said, new RegExp(`works again for ${untold} of 2 organisations`));
+  }
+});
+
 it('backup: one that is cut off has another name, and the next one is whole', {
   ...slow(120_000),
 }, async () => {
