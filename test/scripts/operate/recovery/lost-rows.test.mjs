@@ -237,6 +237,7 @@ it('doctor: audit entries that a gate knows to be lost are not named, also where
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const gate = new DatabaseSync(file);
   gate.exec(`CREATE TABLE meta (key text PRIMARY KEY, value text);
+    CREATE TABLE rows (kind text, id text);
     CREATE TABLE audit (sequence integer PRIMARY KEY, body text);
     CREATE TABLE held_entries (sequence integer PRIMARY KEY, body text)`);
   const note = (/** @type {string} */ key, /** @type {any} */ value) =>
