@@ -458,7 +458,8 @@ describe('limits: a flood of the largest requests on every route', () => {
             send(method, path, { token: by.token, body, headers }),
           );
           if (answer.headers.get('ratelimit')) over++;
-          expect(work.written, label).toBeLessThanOrEqual(2);
+          // The first one also schedules the audit entry, a task that this gate never had.
+          expect(work.written, label).toBeLessThanOrEqual(over === 1 ? 3 : 2);
           largestOne = Math.max(largestOne, work.statements, work.d1);
         }
       expect(over).toBeGreaterThan(5 * (routes.length - 20));
