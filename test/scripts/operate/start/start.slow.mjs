@@ -140,7 +140,7 @@ describe('npm start', { concurrency: 1 }, () => {
     assert.equal(fs.statSync(file).mode & 0o777, 0o600);
     assert.deepEqual(
       fs.readdirSync(cwd).filter((name) => name.startsWith('.dev.vars')),
-      ['.dev.vars'],
+      ['.dev.vars', '.dev.vars.example'],
     );
     const secrets = [...fs.readFileSync(file, 'utf8').matchAll(/^[A-Z_]+=(?:k1:)?(.+)$/gm)].map(
       ([, value]) => value,
