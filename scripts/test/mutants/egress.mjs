@@ -40,6 +40,12 @@ export const mutants = [
     notice: 'unit/delivery/egress: egress: https://kubernetes/ is refused',
   },
   {
+    name: 'a gate that began again from D1 skips its first event',
+    tag: 'new-gate-delivers-its-first-event',
+    change: { from: '?? 0', to: '?? core.outbox.head()' },
+    notice: 'api/webhooks/delivery: webhooks: the first event of a gate that began again from D1 arrives',
+  },
+  {
     name: 'one public address of a name is enough',
     tag: 'egress-every-address-public',
     change: { from: 'found.every(', to: 'found.some(' },

@@ -7,8 +7,9 @@ import { createDeliveries, deliveries, deliveryQuotas } from '../../../src/deliv
 import { LEASE } from '../../../src/delivery/gate/endpoints';
 import { RETRIES } from '../../../src/delivery/gate/retries';
 import { ATTENDED } from '../../../src/delivery/gate/task';
+import { mirror } from '../../../src/gate/journal/mirror';
 import { faults, until } from '../../support/faults';
-import { evict, inCore, inGate } from '../../support/gate';
+import { evict, inCore, inGate, loseStorage } from '../../support/gate';
 import {
   askedFor,
   attendTo,
@@ -61,6 +62,21 @@ async function untilSettled(o: Caller, id: string, rounds = 30) {
 }
 
 describe('webhooks: requests', () => {
+  it('webhooks: the first event of a gate that began again from D1 arrives', async () => {
+    const o = await newOrg();
+    const webhook = await newWebhook(o, { events: ['SECRET_CREATED'] });
+    await raise(o, 'before');
+    later(1000);
+    await deliverAll(o);
+    await inCore(o, (core) => mirror(core).follow());
+    await loseStorage(o);
+    expect((await o.get('')).status).toBe(200);
+    await raise(o, 'after');
+    later(1000);
+    await deliverAll(o);
+    expect(namesTo(new URL(webhook.url).host)).toEqual(['before', 'after']);
+  });
+
   it('webhooks: an event arrives once, thin, with both signatures', async () => {
     const o = await newOrg();
     const webhook = await newWebhook(o, { events: ['SECRET_CREATED'] });
