@@ -122,7 +122,7 @@ async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: 
     answered(timed),
     answered(Promise.resolve(gateOf(env).pulse())),
   ]);
-  const seen = sinceMended(readSurvey(pulse), pulse?.mended);
+  const seen = sinceMended(readSurvey(pulse), pulse?.mended, now);
   const judged: Judged[] = [
     databaseCheck(stored !== null, took),
     ...(stored

@@ -128,9 +128,13 @@ const TROUBLE: Record<Vitals, Trouble | null> = {
 };
 const troubleOf = (vitals: Vitals | null): Trouble | null => (vitals === null ? 'gate' : TROUBLE[vitals]);
 
-/** What a survey found, with what was seen since of organisations that their operator has mended. */
-export function sinceMended(seen: Survey, mended: Pulse['mended'] = []): Survey {
-  const since = mended.filter(({ at }) => at >= seen.at);
+/**
+ * What a survey found, with what was seen since of organisations that their operator has mended. A time that
+ * is still to come, as after the clock went back, is not since.
+ */
+export function sinceMended(seen: Survey, mended: Pulse['mended'] = [], clock = Date.now()): Survey {
+  // safety: mended-since-and-not-later
+  const since = mended.filter(({ at }) => at >= seen.at && at <= clock);
   const others = (orgs: string[]) => orgs.filter((id) => !since.some(({ org }) => org === id));
   const now = (trouble: Trouble) => since.filter(({ vitals }) => troubleOf(vitals) === trouble);
   const state = new Map(since.map(({ org, isWhole }) => [org, isWhole]));

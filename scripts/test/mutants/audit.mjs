@@ -5,6 +5,12 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   {
+    name: 'a mend in the future hides what a survey found',
+    tag: 'mended-since-and-not-later',
+    change: { from: ' && at <= clock', to: '' },
+    notice: 'unit/health/survey: health: a mend in the future, as after the clock went back, hides no fault',
+  },
+  {
     name: 'a histogram counts what its caller may not read',
     tag: 'histogram-within-view',
     change: { from: 'shows(view, entry)', to: 'true' },

@@ -1,0 +1,11 @@
+// What a survey of the gates says once an operator has mended an organisation.
+import { expect, it } from 'vitest';
+import { readSurvey, sinceMended } from '../../../src/health/survey';
+
+it('health: a mend in the future, as after the clock went back, hides no fault', () => {
+  const found = { ...readSurvey(null), at: 1000 };
+  const seen = { ...found, found: { ...found.found, ahead: ['org_a'] } };
+  const mended = (at: number) => [{ org: 'org_a', at, vitals: 'well' as const, isWhole: true }];
+  expect(sinceMended(seen, mended(1500), 2000).found.ahead).toEqual([]);
+  expect(sinceMended(seen, mended(3000), 2000).found.ahead).toEqual(['org_a']);
+});
