@@ -122,7 +122,7 @@ async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: 
     answered(timed),
     answered(Promise.resolve(gateOf(env).pulse())),
   ]);
-  const seen = sinceMended(readSurvey(pulse), pulse?.mended, now);
+  const seen = sinceMended(readSurvey(pulse, now), pulse?.mended, now);
   const judged: Judged[] = [
     databaseCheck(stored !== null, took),
     ...(stored

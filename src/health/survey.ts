@@ -98,7 +98,7 @@ const none: Survey = {
  * The last survey; one of an earlier release lacks later fields. A database that was adopted since is the
  * right one: organisations that it does not have are given up.
  */
-export function readSurvey(pulse: Pick<Pulse, 'survey' | 'adopted'> | null): Survey {
+export function readSurvey(pulse: Pick<Pulse, 'survey' | 'adopted'> | null, clock = Date.now()): Survey {
   const kept = pulse?.survey ? (JSON.parse(pulse.survey) as Survey) : none;
   const read = {
     ...none,
@@ -106,7 +106,9 @@ export function readSurvey(pulse: Pick<Pulse, 'survey' | 'adopted'> | null): Sur
     all: { ...none.all, ...kept.all },
     found: { ...none.found, ...kept.found },
   };
-  if ((pulse?.adopted ?? 0) < read.at) return read;
+  const adopted = pulse?.adopted ?? 0;
+  // safety: adopted-since-and-not-later
+  if (adopted < read.at || adopted > clock) return read;
   return {
     ...read,
     known: [],

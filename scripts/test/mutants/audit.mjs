@@ -5,6 +5,12 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   {
+    name: 'an adoption in the future hides what a survey found',
+    tag: 'adopted-since-and-not-later',
+    change: { from: ' || adopted > clock', to: '' },
+    notice: 'unit/health/survey: health: an adoption in the future hides no lost organisation',
+  },
+  {
     name: 'a mend in the future hides what a survey found',
     tag: 'mended-since-and-not-later',
     change: { from: ' && at <= clock', to: '' },
